@@ -1,0 +1,56 @@
+package sessions
+
+import "sync/atomic"
+
+// Stats is a snapshot of what the manager holds and has done since its start.
+type Stats struct {
+	Open      int // sessions that can be resumed
+	Closing   int // sessions whose nodes are being removed
+	Connected int // sessions that a connection carries
+	Waiting   int // closing sessions that at least one client waits for
+	Asking    int // silent sessions about which the authority is being asked
+
+	Created    uint64 // sessions made
+	Resumed    uint64 // attaches that succeeded
+	Refused    uint64 // attaches answered expired
+	Kicked     uint64 // connections closed because another took over
+	Closed     uint64 // sessions ended by BeginEnd, so by their clients
+	Expired    uint64 // sessions ended for their silence
+	Spared     uint64 // sessions that were due and then not ended, whatever the reason
+	Unanswered uint64 // questions to which the authority had no answer
+}
+
+// counters are the running totals in Stats.
+type counters struct {
+	created, resumed, refused, kicked, closed, expired, spared, unanswered atomic.Uint64
+}
+
+// Stats returns a snapshot. It looks at each session, so it is for once in
+// some seconds.
+func (m *Manager) Stats() Stats {
+	st := Stats{
+		Created:    m.count.created.Load(),
+		Resumed:    m.count.resumed.Load(),
+		Refused:    m.count.refused.Load(),
+		Kicked:     m.count.kicked.Load(),
+		Closed:     m.count.closed.Load(),
+		Expired:    m.count.expired.Load(),
+		Spared:     m.count.spared.Load(),
+		Unanswered: m.count.unanswered.Load(),
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	st.Waiting = len(m.waiting)
+	st.Asking = m.inquiry.open + len(m.inquiry.backlog)
+	for _, s := range m.table {
+		if s.open() {
+			st.Open++
+		} else {
+			st.Closing++
+		}
+		if s.Connected() {
+			st.Connected++
+		}
+	}
+	return st
+}
