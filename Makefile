@@ -1,0 +1,42 @@
+# Every target is one line of what it does; CI calls the same targets.
+GO     ?= go
+TOOL   := $(GO) tool -modfile=tools/go.mod
+FUZZ   ?= 5s
+export CGO_ENABLED ?= 1
+
+.PHONY: build run test unit race compat compat-deps fuzz bench lint fmt cover clean
+
+build: ## the binary, in bin/
+	$(GO) build -o bin/zkbridge ./cmd/zkbridge
+
+run: build ## a bridge on its embedded defaults, data in data/
+	bin/zkbridge serve
+
+test: unit compat ## everything: what needs nothing, then what needs real peers (fetched and started)
+
+unit: ## tests that need nothing but Go
+	$(GO) test ./...
+
+race: ## the same under the race detector, three times
+	$(GO) test -race -count=3 ./...
+
+compat: build ## against real ZooKeeper, Dubbo, Curator, dubbo-go and kazoo
+	$(GO) test -tags compat -count=1 -p 1 -timeout 40m ./compat-tests/...
+
+fuzz: ## each fuzz target for FUZZ (5s)
+	./fuzz.sh $(FUZZ)
+
+bench: build ## beside a real ZooKeeper, in one run
+	$(GO) run ./compat-tests/bench
+
+lint: ## vet, staticcheck and the import rule between the rooms
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## gofumpt and the order of imports
+	$(TOOL) golangci-lint fmt ./...
+
+cover: ## statement coverage of the unit tests
+	$(GO) test -coverprofile=.cache/cover.out ./... && $(GO) tool cover -func=.cache/cover.out | tail -1
+
+clean: ## what building and testing left behind
+	rm -rf bin data .cache

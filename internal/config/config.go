@@ -1,0 +1,136 @@
+package config
+
+import "time"
+
+// Config is everything an operator can choose. The `doc` tags are the text of the
+// sample file, of --help, and of nothing else: one place for each sentence.
+type Config struct {
+	Bridge   Bridge   `mapstructure:"bridge" doc:"Who this bridge is."`
+	Data     Data     `mapstructure:"data" doc:"What must survive a restart."`
+	Server   Server   `mapstructure:"server" doc:"The side that ZooKeeper clients see."`
+	Registry Registry `mapstructure:"registry" doc:"The service registry that is kept in step."`
+	Spaces   []Space  `mapstructure:"spaces" doc:"Which znode subtrees are service discovery, and where in the registry they go.\nA path in no space is an ordinary znode: it stays in the bridge's own tree."`
+	Admin    Admin    `mapstructure:"admin" doc:"Metrics, health and explain, over HTTP."`
+	Log      Log      `mapstructure:"log" doc:"What is written to standard error."`
+}
+
+// Bridge names this process among the bridges of one cluster.
+type Bridge struct {
+	ID      int      `mapstructure:"id" doc:"1 to 254, unique in the cluster: the top byte of the session ids made here."`
+	Cluster string   `mapstructure:"cluster" doc:"Marks what this cluster publishes. Empty: made once and kept in the data directory."`
+	Zone    string   `mapstructure:"zone" doc:"Free text, for people; one bridge does not use it."`
+	Peers   []string `mapstructure:"peers" doc:"Other bridges of the cluster. Not supported yet: must be empty."`
+}
+
+// Data is the data directory.
+type Data struct {
+	Dir string `mapstructure:"dir" doc:"Persistent znodes, the zxid clock, the identity. One process at a time."`
+}
+
+// Server is the listener for ZooKeeper clients and its limits.
+type Server struct {
+	Listen            string        `mapstructure:"listen" doc:"Address for ZooKeeper clients. Loopback until you say otherwise: 0.0.0.0:2181 serves the network."`
+	TickTime          time.Duration `mapstructure:"tickTime" doc:"ZooKeeper's tickTime. Only the defaults of the two session timeouts depend on it."`
+	MinSessionTimeout time.Duration `mapstructure:"minSessionTimeout" doc:"The shortest session timeout granted. 0: two ticks."`
+	MaxSessionTimeout time.Duration `mapstructure:"maxSessionTimeout" doc:"The longest session timeout granted. 0: twenty ticks."`
+	HandshakeTimeout  time.Duration `mapstructure:"handshakeTimeout" doc:"A connection that has not sent its connect request by then is closed."`
+	WriteTimeout      time.Duration `mapstructure:"writeTimeout" doc:"A client that takes nothing for so long loses its connection, not its session."`
+	DrainTimeout      time.Duration `mapstructure:"drainTimeout" doc:"At shutdown, connections are closed one by one over at most this time."`
+
+	MaxFrame                 int `mapstructure:"maxFrame" doc:"jute.maxbuffer: the longest request, in bytes. Longer ones close the connection."`
+	MaxSetWatchesFrame       int `mapstructure:"maxSetWatchesFrame" doc:"The longest setWatches request, in bytes. Old clients send all watches in one (ZOOKEEPER-706)."`
+	MaxConnections           int `mapstructure:"maxConnections" doc:"All client connections together; 0: no limit but the process's open files."`
+	MaxConnectionsPerAddress int `mapstructure:"maxConnectionsPerAddress" doc:"ZooKeeper's maxClientCnxns: connections from one address; 0: no limit."`
+	MaxPendingBytes          int `mapstructure:"maxPendingBytes" doc:"Bytes waiting for one client that does not read. Above it the connection is cut, the session stays."`
+	MaxPendingTotal          int `mapstructure:"maxPendingTotal" doc:"Bytes waiting for all clients together. Above it the largest laggard is cut first."`
+
+	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist. Served: ruok srvr stat mntr conf isro."`
+}
+
+// Registry chooses the backend and how it is reached.
+type Registry struct {
+	Kind     string           `mapstructure:"kind" doc:"The backend. embedded: zkbridge's own registry."`
+	Address  string           `mapstructure:"address" doc:"URL of a registry that runs as its own process (zkbridge registry serve), such as\nhttp://127.0.0.1:8849. Empty: the registry runs inside this bridge."`
+	Token    string           `mapstructure:"token" doc:"Bearer token for the registry's HTTP API. Required when it listens beyond loopback."`
+	Lease    time.Duration    `mapstructure:"lease" doc:"What this bridge published outlives its link to the registry for so long."`
+	Embedded EmbeddedRegistry `mapstructure:"embedded" doc:"The registry inside this bridge; unused when an address is given."`
+}
+
+// EmbeddedRegistry is the registry that runs in the bridge's process.
+type EmbeddedRegistry struct {
+	Listen string `mapstructure:"listen" doc:"Address of its HTTP API, where native applications register. Empty: none."`
+}
+
+// Space is a set of roots that move together.
+type Space struct {
+	Name      string `mapstructure:"name" doc:"Names the space in logs, metrics and explain."`
+	Phase     string `mapstructure:"phase" doc:"native: the tree is the home of all paths, the registry is bound to it. (The other phases need an ensemble.)"`
+	Namespace string `mapstructure:"namespace" doc:"The registry namespace; may be a {name} from the roots' patterns."`
+	Group     string `mapstructure:"group" doc:"The registry group; may be a {name} from the roots' patterns."`
+	Roots     []Root `mapstructure:"roots" doc:"The subtrees of this space; the longest prefix wins."`
+}
+
+// Root is one subtree, or a pattern of subtrees.
+type Root struct {
+	Path    string   `mapstructure:"path" doc:"A path such as /dubbo, or a pattern such as /apps/{tenant}/dubbo."`
+	Layouts []string `mapstructure:"layouts" doc:"How the subtree is laid out. dubbo: interface-level registration of Apache Dubbo."`
+}
+
+// Admin is the operator's HTTP listener.
+type Admin struct {
+	Listen string `mapstructure:"listen" doc:"Address of /metrics, /healthz, /readyz and /explain. Loopback: nothing here asks who you are. Empty: none."`
+	Pprof  bool   `mapstructure:"pprof" doc:"Serve Go's profiles under /debug/pprof/."`
+}
+
+// Log is the log of the process.
+type Log struct {
+	Level  string `mapstructure:"level" doc:"debug, info, warn or error."`
+	Format string `mapstructure:"format" doc:"text or json."`
+}
+
+// Default is a bridge on its embedded defaults: it serves Dubbo's usual root and
+// runs the registry in its own process.
+func Default() Config {
+	return Config{
+		Bridge: Bridge{ID: 1, Peers: []string{}},
+		Data:   Data{Dir: "data"},
+		Server: Server{
+			Listen:                   "127.0.0.1:2181",
+			TickTime:                 2 * time.Second,
+			HandshakeTimeout:         10 * time.Second,
+			WriteTimeout:             20 * time.Second,
+			DrainTimeout:             5 * time.Second,
+			MaxFrame:                 0xfffff,
+			MaxSetWatchesFrame:       64 << 20,
+			MaxConnections:           0,
+			MaxConnectionsPerAddress: 60,
+			MaxPendingBytes:          8 << 20,
+			MaxPendingTotal:          256 << 20,
+			FourLetterWords:          []string{"ruok", "srvr", "stat", "mntr", "conf", "isro"},
+		},
+		Registry: Registry{
+			Kind:     "embedded",
+			Lease:    30 * time.Second,
+			Embedded: EmbeddedRegistry{Listen: "127.0.0.1:8849"},
+		},
+		Spaces: []Space{{
+			Name: "dubbo", Phase: "native", Namespace: "public", Group: "DEFAULT_GROUP",
+			Roots: []Root{{Path: "/dubbo", Layouts: []string{"dubbo"}}},
+		}},
+		Admin: Admin{Listen: "127.0.0.1:8180"},
+		Log:   Log{Level: "info", Format: "text"},
+	}
+}
+
+// SessionTimeouts gives the bounds that negotiation uses: two and twenty ticks
+// where nothing else is said (ZooKeeper's minSessionTimeout, maxSessionTimeout).
+func (s Server) SessionTimeouts() (shortest, longest time.Duration) {
+	shortest, longest = s.MinSessionTimeout, s.MaxSessionTimeout
+	if shortest == 0 {
+		shortest = 2 * s.TickTime
+	}
+	if longest == 0 {
+		longest = 20 * s.TickTime
+	}
+	return shortest, longest
+}
