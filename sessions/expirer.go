@@ -13,7 +13,7 @@ const idle = time.Hour
 // Manager.mu.
 type inquiry struct {
 	open    int        // questions that are being asked
-	backlog []question // due sessions whose question waits for its turn
+	backlog []*Session // due sessions whose question waits for its turn
 	answers []answer   // for Run to act on
 	silent  bool       // the last question got no answer
 }
@@ -129,17 +129,35 @@ func (m *Manager) nextDue() (ask []question, next time.Duration) {
 	if m.cfg.Authority != nil {
 		for s := m.nextSilentLocked(); s != nil; s = m.nextSilentLocked() {
 			m.queue.remove(s)
-			m.inquiry.backlog = append(m.inquiry.backlog, question{s: s, seen: s.seen.Load()})
+			m.inquiry.backlog = append(m.inquiry.backlog, s)
 		}
-		n := min(askAtATime-m.inquiry.open, len(m.inquiry.backlog))
-		ask = append(ask, m.inquiry.backlog[:n]...)
-		m.inquiry.backlog = m.inquiry.backlog[n:]
-		m.inquiry.open += n
+		ask = m.nextQuestionsLocked()
 	}
 	if s, at := m.queue.first(); s != nil {
 		return ask, time.Duration(max(at-m.now(), 0))
 	}
 	return ask, idle
+}
+
+// nextQuestionsLocked takes as many sessions from the backlog as may be asked
+// about now, without those that need no question any more.
+func (m *Manager) nextQuestionsLocked() (ask []question) {
+	now := m.now()
+	for len(m.inquiry.backlog) > 0 && m.inquiry.open < askAtATime {
+		s := m.inquiry.backlog[0]
+		m.inquiry.backlog = m.inquiry.backlog[1:]
+		seen := s.seen.Load()
+		switch deadline := seen + s.timeout.Load(); {
+		case !s.open(): // its client closed it meanwhile
+		case deadline > now:
+			m.queue.set(s, deadline)
+			m.count.spared.Add(1)
+		default:
+			m.inquiry.open++
+			ask = append(ask, question{s: s, seen: seen})
+		}
+	}
+	return ask
 }
 
 // ask puts one question to the authority, and leaves the answer for Run.

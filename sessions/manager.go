@@ -52,10 +52,12 @@ type Manager struct {
 	count counters
 
 	mu      sync.Mutex
-	table   map[int64]*Session // open and closing
-	counter uint32             // of the last id made
-	queue   queue              // open sessions that are not being asked about
-	waiting map[int64]chan struct{}
+	table   map[int64]*Session      // open and closing
+	closing int                     // how many of them are closing
+	bound   int                     // and how many a connection carries
+	counter uint32                  // of the last id made
+	queue   queue                   // open sessions but those in inquiry
+	waiting map[int64]chan struct{} // closed when that closing session has ended
 	inquiry inquiry
 }
 
@@ -228,6 +230,7 @@ func (m *Manager) Finish(s *Session) {
 	}
 	s.setStateLocked(stateEnded)
 	delete(m.table, s.id)
+	m.closing--
 	c := s.conn
 	s.bindLocked(nil)
 	if w := m.waiting[s.id]; w != nil {
@@ -261,6 +264,7 @@ func (m *Manager) All() []*Session {
 // closeLocked marks an open session as closing: it falls due no more.
 func (m *Manager) closeLocked(s *Session) {
 	s.setStateLocked(stateClosing)
+	m.closing++
 	m.queue.remove(s)
 }
 

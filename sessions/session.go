@@ -9,7 +9,8 @@ import (
 // Conn is what a session needs of the connection that carries it. Values are
 // compared with ==, so they are pointers.
 type Conn interface {
-	// Kick closes the connection because of why. It returns at once.
+	// Kick closes the connection because of why. It returns at once. It may come
+	// before the Create or Attach that brought the connection has returned.
 	Kick(why string)
 }
 
@@ -98,10 +99,15 @@ func (s *Session) setStateLocked(to uint32) { s.state.Store(s.state.Load()&^stat
 
 // bindLocked makes c, which may be nil, the session's connection.
 func (s *Session) bindLocked(c Conn) {
-	s.conn = c
-	state := s.state.Load() &^ stateBound
+	state := s.state.Load()
+	if s.conn != nil {
+		s.m.bound--
+		state &^= stateBound
+	}
 	if c != nil {
+		s.m.bound++
 		state |= stateBound
 	}
+	s.conn = c
 	s.state.Store(state)
 }
