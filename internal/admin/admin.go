@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+)
+
+// Config is what the listener shows. All functions are safe for concurrent use.
+type Config struct {
+	// Ready says whether ZooKeeper clients are served, and if not, one reason a
+	// line.
+	Ready func() (ok bool, reasons []string)
+	// Explain says what a path is and why it is or is not in a list. The value's
+	// JSON form and its String are two forms of the same answer.
+	Explain func(path string) fmt.Stringer
+	Metrics http.Handler
+	Pprof   bool
+	Log     *slog.Logger
+}
+
+// Handler answers /metrics, /healthz, /readyz, /explain?path=P and, if asked
+// for, /debug/pprof/.
+func Handler(cfg Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", cfg.Metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		ok, reasons := cfg.Ready()
+		if ok {
+			_, _ = io.WriteString(w, "ready\n")
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "not ready\n%s\n", strings.Join(reasons, "\n"))
+	})
+	mux.HandleFunc("GET /explain", func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Query().Get("path")
+		if !strings.HasPrefix(path, "/") {
+			http.Error(w, "explain needs ?path= with an absolute znode path, such as /explain?path=/dubbo", http.StatusBadRequest)
+			return
+		}
+		answer := cfg.Explain(path)
+		if strings.Contains(r.Header.Get("Accept"), "application/json") {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answer)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = fmt.Fprintln(w, strings.TrimRight(answer.String(), "\n"))
+	})
+	if cfg.Pprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+// Serve answers on ln until ctx ends, then lets requests finish for a second.
+// It closes ln.
+func Serve(ctx context.Context, ln net.Listener, cfg Config) error {
+	srv := &http.Server{
+		Handler:           Handler(cfg),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = srv.Shutdown(grace)
+		_ = srv.Close()
+	}()
+	err := srv.Serve(ln)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-stopped
+		return nil
+	}
+	return fmt.Errorf("admin listener %s: %w", ln.Addr(), err)
+}
