@@ -1,8 +1,11 @@
 package sessions_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -369,5 +372,52 @@ func TestBacklogIsNotAskedInVain(t *testing.T) {
 		synctest.Wait()
 		require.True(t, speaks.Ended())
 		require.Equal(t, uint64(257), m.Stats().Expired)
+	})
+}
+
+// TestLateTouchCountsToTheNanosecond: a session that is looked at a moment before
+// its new deadline is left alone.
+func TestLateTouchCountsToTheNanosecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newManager(t)
+		run(t, m)
+		start := time.Now()
+		s, _ := create(t, m, 4*time.Second)
+		at(start, 1)
+		s.Touch()
+		at(start, 4*time.Second)
+		require.False(t, s.Closing())
+		at(start, 4*time.Second+1)
+		require.True(t, s.Ended())
+	})
+}
+
+// TestSilenceOfTheAuthorityIsLoggedOnce: one line when it begins, one when it is
+// over, however many sessions wait.
+func TestSilenceOfTheAuthorityIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		a := newAuthority()
+		m := newManager(t, func(c *sessions.Config) {
+			c.Authority = a
+			c.Log = slog.New(slog.NewTextHandler(&out, nil))
+		})
+		run(t, m)
+		start := time.Now()
+		for range 3 {
+			create(t, m, 4*time.Second)
+		}
+		for range 6 {
+			a.answers <- verdict{err: errors.New("ensemble away")}
+		}
+		at(start, 5*time.Second)
+		for range 3 {
+			a.answers <- verdict{over: true}
+		}
+		at(start, 6*time.Second)
+		require.Equal(t, uint64(3), m.Stats().Expired)
+		require.Equal(t, 1, strings.Count(out.String(), `level=WARN msg="nobody can say whether a silent session is over; it stays open" session=0x1000007`), out.String())
+		require.Contains(t, out.String(), `error="ensemble away"`)
+		require.Equal(t, 1, strings.Count(out.String(), `level=INFO msg="silent sessions can be judged again"`), out.String())
 	})
 }
