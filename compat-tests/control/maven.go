@@ -31,12 +31,13 @@ func Java() (string, error) {
 // Maven compiles the Maven project in dir (if it has sources) and returns its
 // run-time class path. The result is cached until a file of the project changes;
 // while the jars are there nothing is downloaded and Maven is not even started.
-func Maven(ctx context.Context, dir string) (classpath string, err error) {
+// sources are directories outside dir that the project compiles.
+func Maven(ctx context.Context, dir string, sources ...string) (classpath string, err error) {
 	name := strings.ReplaceAll(strings.Trim(strings.TrimPrefix(dir, Root()), "/"), "/", "-")
 	out := filepath.Join(CacheDir(), "maven", name)
 	list := filepath.Join(out, "classpath")
 	err = Once(ctx, "maven-"+name, func() error {
-		if cp, ok := cachedClasspath(dir, list); ok {
+		if cp, ok := cachedClasspath(append(sources, dir), list); ok {
 			classpath = cp
 			return nil
 		}
@@ -50,8 +51,8 @@ func Maven(ctx context.Context, dir string) (classpath string, err error) {
 		args := []string{mvn, "-q", "-B", "-Dstyle.color=never", "-DbuildDirectory=" + out, "-Dmdep.outputFile=" + list + ".new"}
 		goals := []string{"dependency:build-classpath"}
 		_, err = os.Stat(filepath.Join(dir, "src"))
-		sources := err == nil
-		if sources {
+		compiled := err == nil || len(sources) > 0
+		if compiled {
 			goals = []string{"compile", "dependency:build-classpath"}
 		}
 		if offline := run(ctx, dir, append(append(args, "-o"), goals...)...); offline != nil {
@@ -64,7 +65,7 @@ func Maven(ctx context.Context, dir string) (classpath string, err error) {
 			return err
 		}
 		classpath = strings.TrimSpace(string(body))
-		if sources {
+		if compiled {
 			classpath = filepath.Join(out, "classes") + string(filepath.ListSeparator) + classpath
 		}
 		if err := os.WriteFile(list+".new", []byte(classpath), 0o644); err != nil {
@@ -77,12 +78,12 @@ func Maven(ctx context.Context, dir string) (classpath string, err error) {
 
 // cachedClasspath reads the class path found earlier, unless a file of the
 // project is newer or a jar has gone.
-func cachedClasspath(dir, list string) (string, bool) {
+func cachedClasspath(dirs []string, list string) (string, bool) {
 	made, err := os.Stat(list)
 	if err != nil {
 		return "", false
 	}
-	changed, err := newest(dir)
+	changed, err := newest(dirs...)
 	if err != nil || changed.After(made.ModTime()) {
 		return "", false
 	}

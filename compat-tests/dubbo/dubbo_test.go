@@ -1,0 +1,16 @@
+//go:build compat
+
+package dubbo
+
+import (
+	"os"
+	"testing"
+
+	"zkbridge/compat-tests/control"
+	"zkbridge/compat-tests/scenario"
+)
+
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m)) }
+
+func TestDubbo336(t *testing.T)  { scenario.Test(t, v336.family(), nil) }
+func TestDubbo2723(t *testing.T) { scenario.Test(t, v2723.family(), nil) }

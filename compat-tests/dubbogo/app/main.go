@@ -1,0 +1,7 @@
+package main
+
+import (
+	_ "dubbo.apache.org/dubbo-go/v3/imports"
+)
+
+func main() {}

@@ -1,0 +1,34 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbridge/compat-tests/apps"
+)
+
+// Place says where an application runs.
+type Place struct {
+	Name      string // of the application, unique within the scenario
+	ZooKeeper string // host:port of its connect string
+	Port      int    // where a provider listens
+	Dir       string // for its files and logs
+}
+
+// Family is a client library with a provider and a consumer written for it.
+type Family struct {
+	Name     string
+	Provider func(tb testing.TB, p Place) *apps.App
+	Consumer func(tb testing.TB, p Place) *apps.App
+	// Address is how the consumer shows a provider on that port.
+	Address func(port int) string
+	// Prepare is done to a fresh server before the first application starts.
+	Prepare func(tb testing.TB, conn *zk.Conn)
+	// LosesListAfterCut says that on a real server the consumer's own list may stay
+	// empty after its connection was lost (dubbo-go): then the server's list is
+	// judged in its place.
+	LosesListAfterCut bool
+	// Directory is where providers register, as the server lists it.
+	Directory string
+}

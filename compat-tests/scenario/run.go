@@ -1,0 +1,252 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbridge/compat-tests/apps"
+	"zkbridge/compat-tests/control"
+)
+
+// Names of the steps.
+const (
+	firstCall      = "the first provider is called"
+	secondProvider = "a second provider comes"
+	gracefulEnd    = "the second provider ends gracefully"
+	cut            = "every connection is cut for 3 s"
+	restart        = "the server restarts"
+	killed         = "the provider is killed -9"
+)
+
+// Limits of the steps. What is not exact is generous, for two busy cores.
+const (
+	listLimit    = 30 * time.Second
+	expiryLimit  = 40 * time.Second
+	cutLength    = 3 * time.Second
+	cutAftermath = 12 * time.Second // clients re-read and register again for up to 10 s
+	returnLimit  = 60 * time.Second
+	restartLimit = 15 * time.Second // from the last client's return
+)
+
+// MaxSession is the largest session time-out of the scenario's servers: long
+// enough for a session to outlive the cut (a third of it between two pings, the
+// cut, two seconds until the client is back), short enough to wait for kill -9.
+const MaxSession = 10 * time.Second
+
+// Run is one run of the scenario.
+type Run struct {
+	Target   control.Target
+	Consumer *apps.App
+
+	family Family
+	relay  *control.Relay
+	conn   *zk.Conn // the test's own, past the relay
+	labels labels
+	dir    string
+	record Record
+	cut    bool // the connections were cut once
+}
+
+// Play plays the scenario with target, which serves and is fresh. The consumer
+// is still running afterwards; no provider is.
+func Play(tb testing.TB, target control.Target, f Family) (*Run, Record) {
+	tb.Helper()
+	r := Open(tb, target, f)
+
+	a := r.Provider(tb, "A")
+	a.AwaitReady(tb)
+	r.StartConsumer(tb)
+	r.step(tb, firstCall, func() { r.Await(tb, listLimit, a) })
+
+	var b *apps.App
+	r.step(tb, secondProvider, func() {
+		b = r.Provider(tb, "B")
+		b.AwaitReady(tb)
+		r.Await(tb, listLimit, a, b)
+	})
+	r.step(tb, gracefulEnd, func() {
+		if err := b.End(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+		r.Await(tb, listLimit, a)
+	})
+	r.step(tb, cut, func() {
+		r.cut = true
+		if err := r.relay.RefuseFor(cutLength); err != nil {
+			tb.Fatal(err)
+		}
+		time.Sleep(cutAftermath) // what clients do late is part of the record
+		r.Await(tb, listLimit, a)
+	})
+	r.step(tb, restart, func() {
+		r.restart(tb)
+		r.Await(tb, restartLimit, a)
+	})
+	r.step(tb, killed, func() {
+		if err := a.Kill(); err != nil {
+			tb.Fatal(err)
+		}
+		r.Await(tb, expiryLimit)
+	})
+	return r, r.record
+}
+
+// Open prepares a run: a relay in front of target for the applications, and a
+// connection of the test's own past it.
+func Open(tb testing.TB, target control.Target, f Family) *Run {
+	tb.Helper()
+	relay, err := control.NewRelay("", target.Addr())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { relay.Close() })
+	r := &Run{
+		Target: target, family: f, relay: relay, labels: labels{},
+		conn: Connect(tb, target.Addr()), dir: control.ScratchDir(tb, "apps"),
+		record: Record{Target: target.Name()},
+	}
+	if f.Prepare != nil {
+		f.Prepare(tb, r.conn)
+	}
+	return r
+}
+
+// Provider starts a provider; label stands for its port in the record.
+func (r *Run) Provider(tb testing.TB, label string) *apps.App {
+	tb.Helper()
+	port := r.Port(tb, label)
+	return r.family.Provider(tb, Place{Name: "provider-" + label, ZooKeeper: r.relay.Addr(), Port: port, Dir: r.dir})
+}
+
+// Port reserves a port; label stands for it in the record.
+func (r *Run) Port(tb testing.TB, label string) int {
+	tb.Helper()
+	ports, err := control.Ports(1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.labels[ports[0]] = label
+	return ports[0]
+}
+
+// Dir is where the run's applications put their files.
+func (r *Run) Dir() string { return r.dir }
+
+// StartConsumer starts the consumer and waits until it is up.
+func (r *Run) StartConsumer(tb testing.TB) {
+	tb.Helper()
+	r.Consumer = r.family.Consumer(tb, Place{Name: "consumer", ZooKeeper: r.relay.Addr(), Dir: r.dir})
+	r.Consumer.AwaitReady(tb)
+}
+
+// Await waits until the consumer's list is exactly these providers. Where a real
+// server's consumer may have lost its list for good, the server's list counts.
+func (r *Run) Await(tb testing.TB, limit time.Duration, providers ...*apps.App) {
+	tb.Helper()
+	var addresses []string
+	for _, p := range providers {
+		addresses = append(addresses, r.family.Address(p.Port))
+	}
+	if r.blind() {
+		r.awaitServer(tb, limit, addresses)
+		return
+	}
+	if _, err := r.Consumer.AwaitList(tb.Context(), limit, addresses...); err != nil {
+		tb.Fatalf("%s: %v", r.Target.Name(), err)
+	}
+}
+
+// blind reports whether the consumer's own list says nothing any more.
+func (r *Run) blind() bool { return r.cut && r.family.LosesListAfterCut }
+
+// awaitServer waits until the server lists exactly these addresses.
+func (r *Run) awaitServer(tb testing.TB, limit time.Duration, addresses []string) {
+	tb.Helper()
+	for end := time.Now().Add(limit); ; {
+		names, err := Children(r.conn, r.family.Directory)
+		if err == nil && same(names, addresses) {
+			return
+		}
+		if time.Now().After(end) {
+			tb.Fatalf("%s: the server lists %v (%v) after %v, want %v", r.Target.Name(), names, err, limit, addresses)
+		}
+		time.Sleep(20 * time.Millisecond) // between two lists
+	}
+}
+
+// same reports whether names are one for each address and no more.
+func same(names, addresses []string) bool {
+	if len(names) != len(addresses) {
+		return false
+	}
+	for _, address := range addresses {
+		found := false
+		for _, name := range names {
+			found = found || strings.Contains(name, strings.ReplaceAll(address, ":", "%3A")+"%2F") || strings.HasSuffix(name, address)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// restart restarts the server behind the relay and returns once as many
+// connections as before stand again.
+func (r *Run) restart(tb testing.TB) {
+	tb.Helper()
+	before := r.relay.Connections()
+	r.relay.Refuse()
+	if err := r.Target.Restart(tb.Context()); err != nil {
+		tb.Fatalf("%s: restart: %v", r.Target.Name(), err)
+	}
+	if err := r.relay.Accept(); err != nil {
+		tb.Fatal(err)
+	}
+	for end := time.Now().Add(returnLimit); r.relay.Connections() < before; {
+		if time.Now().After(end) {
+			tb.Fatalf("%s: %d of %d connections came back within %v", r.Target.Name(), r.relay.Connections(), before, returnLimit)
+		}
+		time.Sleep(10 * time.Millisecond) // between two looks
+	}
+}
+
+// step does something and records what the consumer showed meanwhile, a call
+// made at the end (unless there is nobody to call), and the tree.
+func (r *Run) step(tb testing.TB, name string, do func()) {
+	tb.Helper()
+	mark := r.Consumer.Mark()
+	started := time.Now()
+	do()
+	took := time.Since(started)
+	s := Step{Name: name}
+	if !r.blind() {
+		if name != killed {
+			answer, err := r.Consumer.Call(tb.Context())
+			if err != nil {
+				tb.Fatalf("%s: %s: %v", r.Target.Name(), name, err)
+			}
+			s.Call = r.labels.call(answer)
+		}
+		s.Lists = r.lists(mark)
+	}
+	s.Tree = settledTree(tb, r.conn, r.labels)
+	r.record.Steps = append(r.record.Steps, s)
+	tb.Logf("%s, %s (%.1f s): %s, call %q", r.Target.Name(), name, took.Seconds(), strings.Join(s.Lists, ", "), s.Call)
+}
+
+// lists are the consumer's lists since mark, the one before it first.
+func (r *Run) lists(mark int) []string {
+	var lists []string
+	before := len(r.Consumer.Lists(0)) - len(r.Consumer.Lists(mark))
+	for _, list := range r.Consumer.Lists(0)[max(0, before-1):] {
+		text := r.labels.list(list)
+		if len(lists) == 0 || lists[len(lists)-1] != text {
+			lists = append(lists, text)
+		}
+	}
+	return lists
+}
