@@ -1,0 +1,96 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Disk keeps one snapshot.
+type Disk interface {
+	// Load gives the last snapshot that Save stored whole, or fs.ErrNotExist.
+	Load() ([]byte, error)
+	// Save replaces the snapshot. After a crash at any moment Load gives the old
+	// one or the new one; after Save has returned nil, the new one.
+	Save(snapshot []byte) error
+	// SetAside moves a snapshot that cannot be used out of the way and says
+	// where it is now.
+	SetAside() (where string, err error)
+}
+
+const (
+	snapshotFile = "registry.snapshot"
+	lockFile     = "registry.lock"
+)
+
+// Dir is a Disk in a directory. One registry at a time has it.
+type Dir struct {
+	path string
+	lock *os.File
+}
+
+// OpenDir makes the directory if need be and locks it. Close frees it.
+func OpenDir(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("making the registry's data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the registry's data directory: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("the data directory %s is in use by another registry: stop that one or choose another directory (%w)", path, err)
+	}
+	return &Dir{path: path, lock: lock}, nil
+}
+
+// Close frees the directory.
+func (d *Dir) Close() error { return d.lock.Close() }
+
+// Load implements Disk.
+func (d *Dir) Load() ([]byte, error) { return os.ReadFile(filepath.Join(d.path, snapshotFile)) }
+
+// Save implements Disk: a new file is written, synced and renamed, and the
+// directory is synced.
+func (d *Dir) Save(snapshot []byte) (err error) {
+	tmp, err := os.CreateTemp(d.path, snapshotFile+".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = tmp.Write(snapshot); err != nil {
+		return err
+	}
+	if err = tmp.Sync(); err != nil {
+		return err
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(tmp.Name(), filepath.Join(d.path, snapshotFile)); err != nil {
+		return err
+	}
+	dir, err := os.Open(d.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// SetAside implements Disk.
+func (d *Dir) SetAside() (string, error) {
+	from, to := filepath.Join(d.path, snapshotFile), filepath.Join(d.path, snapshotFile+".damaged")
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return to, nil
+}

@@ -1,0 +1,256 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"time"
+
+	rc "zkbridge/registryclient"
+)
+
+// The snapshot is one line of header (what it is, format, checksum of the
+// rest) and one JSON document. Format 1 is the only one so far.
+const (
+	snapshotMagic  = "zkbridge-registry"
+	snapshotFormat = 1
+)
+
+// revisionGap is added to the revision at every load, so that revisions given
+// out after the last snapshot are not given out again for something else.
+const revisionGap = 1 << 20
+
+type savedState struct {
+	Saved    time.Time      `json:"saved"`
+	Revision uint64         `json:"revision"`
+	Owners   []savedOwner   `json:"owners"`
+	Services []savedService `json:"services"`
+}
+
+// savedOwner is one lease: the newest incarnation of an owner comes after its
+// earlier ones.
+type savedOwner struct {
+	Cluster     string        `json:"cluster"`
+	Bridge      uint8         `json:"bridge"`
+	Incarnation uint32        `json:"incarnation"`
+	TTL         time.Duration `json:"ttl"`
+}
+
+type savedService struct {
+	Namespace string        `json:"namespace"`
+	Group     string        `json:"group"`
+	Name      string        `json:"name"`
+	Native    []savedNative `json:"native,omitempty"`
+	Owned     []savedOwned  `json:"owned,omitempty"`
+}
+
+type savedNative struct {
+	Instance rc.Instance   `json:"instance"`
+	TTL      time.Duration `json:"ttl"`
+}
+
+type savedOwned struct {
+	Cluster     string        `json:"cluster"`
+	Bridge      uint8         `json:"bridge"`
+	Incarnation uint32        `json:"incarnation"`
+	Generation  uint64        `json:"generation"`
+	Instances   []rc.Instance `json:"instances,omitempty"`
+}
+
+// keepSaved writes a snapshot a while after every change until ctx ends. A
+// failed write is logged once and tried again; the registry goes on without.
+func (r *Registry) keepSaved(ctx context.Context) {
+	if r.cfg.Disk == nil {
+		<-ctx.Done()
+		return
+	}
+	pause, broken := r.cfg.SaveEvery, false
+	for {
+		select {
+		case <-r.unsaved:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		err := r.save()
+		pause = max(r.cfg.SaveEvery, 10*time.Since(began))
+		switch {
+		case err != nil:
+			if !broken {
+				r.log.Error("the registry's snapshot cannot be written; it is served from memory and tried again: look at the data directory's disk", "err", err)
+			}
+			pause = max(pause, 5*time.Second)
+			r.changedNow()
+		case broken:
+			r.log.Info("the registry's snapshot is written again")
+		}
+		broken = err != nil
+	}
+}
+
+func (r *Registry) changedNow() {
+	r.mu.Lock()
+	r.changedLocked()
+	r.mu.Unlock()
+}
+
+// save writes the present state.
+func (r *Registry) save() error {
+	if r.cfg.Disk == nil {
+		return nil
+	}
+	r.mu.Lock()
+	state := r.stateLocked()
+	r.mu.Unlock()
+	began := time.Now()
+	err := func() error {
+		body, err := json.Marshal(state)
+		if err != nil {
+			return err
+		}
+		file := fmt.Appendf(nil, "%s %d %08x\n", snapshotMagic, snapshotFormat, crc32.ChecksumIEEE(body))
+		return r.cfg.Disk.Save(append(file, body...))
+	}()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.count.saveErrors++
+		return fmt.Errorf("writing the registry's snapshot: %w", err)
+	}
+	r.count.saves++
+	r.count.savedAt, r.count.saveTook = began, time.Since(began)
+	return nil
+}
+
+// stateLocked collects what the snapshot has; instances are shared, for they
+// never change.
+func (r *Registry) stateLocked() savedState {
+	st := savedState{Saved: time.Now(), Revision: r.revision}
+	leases := make(map[*lease]bool)
+	for _, sv := range r.services {
+		if len(sv.native) == 0 && len(sv.owned) == 0 {
+			continue
+		}
+		ss := savedService{Namespace: sv.key.Namespace, Group: sv.key.Group, Name: sv.key.Name}
+		for _, n := range sv.native {
+			ss.Native = append(ss.Native, savedNative{n.instance, n.ttl})
+		}
+		for k, o := range sv.owned {
+			leases[o.lease] = true
+			ss.Owned = append(ss.Owned, savedOwned{k.cluster, k.bridge, o.lease.incarnation, o.generation, o.instances})
+		}
+		st.Services = append(st.Services, ss)
+	}
+	saveOwner := func(l *lease) {
+		st.Owners = append(st.Owners, savedOwner{l.owner.key.cluster, l.owner.key.bridge, l.incarnation, l.ttl})
+	}
+	for l := range leases {
+		if l != l.owner.lease {
+			saveOwner(l)
+		}
+	}
+	for _, ow := range r.owners {
+		saveOwner(ow.lease)
+	}
+	return st
+}
+
+// load reads the snapshot, if there is one. It runs before the registry is shared.
+func (r *Registry) load() error {
+	if r.cfg.Disk == nil {
+		return nil
+	}
+	file, err := r.cfg.Disk.Load()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading the registry's snapshot: %w", err)
+	}
+	st, err := parseSnapshot(file)
+	var newer *newerFormatError
+	switch {
+	case errors.As(err, &newer):
+		return err
+	case err != nil:
+		where, moveErr := r.cfg.Disk.SetAside()
+		if moveErr != nil {
+			return fmt.Errorf("the registry's snapshot is damaged (%w) and cannot be moved away: %w", err, moveErr)
+		}
+		r.log.Error("the registry's snapshot is damaged and was set aside; starting empty, heart-beats and renewals bring everything back", "err", err, "file", where)
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.restoreLocked(st)
+	r.log.Info("snapshot loaded", "saved", st.Saved, "services", len(r.services), "owners", len(r.owners))
+	return nil
+}
+
+type newerFormatError struct{ format int }
+
+func (e *newerFormatError) Error() string {
+	return fmt.Sprintf("the registry's snapshot has format %d and this program knows format %d: start the newer program, or move the snapshot away to start empty", e.format, snapshotFormat)
+}
+
+func parseSnapshot(file []byte) (st savedState, err error) {
+	head, body, _ := bytes.Cut(file, []byte("\n"))
+	var magic string
+	var format int
+	var sum uint32
+	if n, _ := fmt.Sscanf(string(head), "%s %d %x", &magic, &format, &sum); n < 2 || magic != snapshotMagic {
+		return st, errors.New("it does not begin as a snapshot does")
+	}
+	if format > snapshotFormat {
+		return st, &newerFormatError{format}
+	}
+	if got := crc32.ChecksumIEEE(body); got != sum {
+		return st, fmt.Errorf("its checksum is %08x and should be %08x", got, sum)
+	}
+	return st, json.Unmarshal(body, &st)
+}
+
+// restoreLocked puts a loaded state in place, every lease and instance with a
+// full time to live.
+func (r *Registry) restoreLocked(st savedState) {
+	r.revision = st.Revision + revisionGap
+	type leaseName struct {
+		key         ownerKey
+		incarnation uint32
+	}
+	leases := make(map[leaseName]*lease)
+	for _, so := range st.Owners {
+		k := ownerKey{so.Cluster, so.Bridge}
+		ow := r.owners[k]
+		if ow == nil {
+			ow = &owner{key: k}
+			r.owners[k] = ow
+		}
+		ow.incarnation = so.Incarnation
+		leases[leaseName{k, so.Incarnation}] = r.openLeaseLocked(ow, so.TTL)
+	}
+	for _, ss := range st.Services {
+		sv := r.serviceLocked(rc.Service{Namespace: ss.Namespace, Group: ss.Group, Name: ss.Name})
+		for _, n := range ss.Native {
+			r.addNativeLocked(sv, &native{instance: n.Instance, ttl: n.TTL})
+		}
+		for _, o := range ss.Owned {
+			if l := leases[leaseName{ownerKey{o.Cluster, o.Bridge}, o.Incarnation}]; l != nil {
+				r.putOwnedLocked(sv, l, &owned{lease: l, generation: o.Generation, instances: o.Instances})
+			}
+		}
+		if sv.count > 0 {
+			r.listChangedLocked(sv)
+		}
+		r.tidyLocked(sv)
+	}
+}
