@@ -6,7 +6,7 @@ import "zkbridge/registryclient"
 type Kind uint8
 
 const (
-	KindElsewhere Kind = iota // nothing of this layout: metadata, configuration, mapping, junk
+	KindElsewhere  Kind = iota // nothing of this layout: metadata, configuration, mapping, junk
 	KindRoot                   // the root itself
 	KindServiceDir             // the directory of one service
 	KindBoundDir               // a directory whose children are addresses

@@ -1,0 +1,97 @@
+package translate
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// style is a way of escaping a text into one path segment. Both write spaces as
+// "+" and hex digits in upper case (Dubbo 3 finds its separators as "%3A%2F%2F",
+// "%3F" and "%26" and misreads anything else); they differ in "*" and "~".
+type style byte
+
+const (
+	styleJava style = FlagJava // java.net.URLEncoder, UTF-8
+	styleGo   style = FlagGo   // net/url.QueryEscape
+)
+
+// plain tells whether c stands for itself.
+func (s style) plain(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '-', c == '_':
+		return true
+	case c == '*':
+		return s == styleJava
+	case c == '~':
+		return s == styleGo
+	}
+	return false
+}
+
+// escape gives text as one path segment.
+func (s style) escape(text string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/2)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case s.plain(c):
+			b.WriteByte(c)
+		case c == ' ':
+			b.WriteByte('+')
+		default:
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
+
+// unescape decodes a segment once, whichever style wrote it; hex digits of
+// either case and unescaped characters are taken too. It is false for a broken
+// escape and for text that is not UTF-8.
+func unescape(segment string) (string, bool) {
+	if !strings.ContainsAny(segment, "%+") {
+		return segment, utf8.ValidString(segment)
+	}
+	b := make([]byte, 0, len(segment))
+	for i := 0; i < len(segment); i++ {
+		switch c := segment[i]; c {
+		case '+':
+			b = append(b, ' ')
+		case '%':
+			if i+2 >= len(segment) {
+				return "", false
+			}
+			hi, lo := unhex(segment[i+1]), unhex(segment[i+2])
+			if hi > 15 || lo > 15 {
+				return "", false
+			}
+			b = append(b, hi<<4|lo)
+			i += 2
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b), utf8.Valid(b)
+}
+
+// unhex gives the value of a hex digit, above 15 for anything else.
+func unhex(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	}
+	return 0xff
+}
+
+// overEncoded tells whether text, decoded once, still shows the trace of a tool
+// that encodes names which are encoded already: each of its rounds adds "25".
+func overEncoded(text string) bool {
+	return strings.Count(text, "%25") > 1 || strings.Contains(text, "%2525")
+}
