@@ -55,19 +55,9 @@ func newBridge(ctx context.Context, o Options, apart bool) (Target, error) {
 }
 
 // BuildBridge builds ./cmd/zkbridge into the cache and returns the program's
-// path. Go's own build cache makes the later calls cheap.
+// path.
 func BuildBridge(ctx context.Context) (string, error) {
-	program := filepath.Join(CacheDir(), "bin", "zkbridge")
-	err := Once(ctx, "zkbridge", func() error {
-		if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
-			return err
-		}
-		return run(ctx, Root(), "go", "build", "-o", program, "./cmd/zkbridge")
-	})
-	if err != nil {
-		return "", fmt.Errorf("build the bridge: %w", err)
-	}
-	return program, nil
+	return GoProgram(ctx, Root(), "./cmd/zkbridge", "zkbridge")
 }
 
 var bridgeConfig = template.Must(template.New("zkbridge.yaml").Parse(`# written by the compat tests

@@ -229,6 +229,9 @@ func (r *Run) step(tb testing.TB, name string, do func()) {
 			if err != nil {
 				tb.Fatalf("%s: %s: %v", r.Target.Name(), name, err)
 			}
+			if !strings.HasPrefix(answer, "ok ") {
+				tb.Errorf("%s: %s: a call answers %q", r.Target.Name(), name, answer)
+			}
 			s.Call = r.labels.call(answer)
 		}
 		s.Lists = r.lists(mark)

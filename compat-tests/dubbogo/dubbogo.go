@@ -1,0 +1,54 @@
+package dubbogo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"zkbridge/compat-tests/apps"
+	"zkbridge/compat-tests/control"
+	"zkbridge/compat-tests/scenario"
+)
+
+// Interface is the service that the applications offer and call.
+const Interface = "com.example.demo.GreetService"
+
+// program builds the application once and returns its path.
+func program(ctx context.Context) (string, error) {
+	return control.GoProgram(ctx, filepath.Join(control.Root(), "compat-tests", "dubbogo", "app"), ".", "dubbogo-app")
+}
+
+func start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
+	tb.Helper()
+	path, err := program(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return apps.Start(tb, apps.Command{
+		Name: p.Name, Port: p.Port, Dir: p.Dir,
+		Args: append([]string{path}, options...),
+		Env:  []string{"DUBBO_IP_TO_REGISTRY=" + control.ProviderIP},
+	})
+}
+
+func provider(tb testing.TB, p scenario.Place) *apps.App {
+	tb.Helper()
+	return start(tb, p, "provider", "app=go-provider", "zookeeper="+p.ZooKeeper, "host="+control.ProviderIP, fmt.Sprintf("port=%d", p.Port))
+}
+
+func consumer(tb testing.TB, p scenario.Place) *apps.App {
+	tb.Helper()
+	return start(tb, p, "consumer", "app=go-consumer", "zookeeper="+p.ZooKeeper)
+}
+
+func family() scenario.Family {
+	return scenario.Family{
+		Name:              "dubbo-go",
+		Provider:          provider,
+		Consumer:          consumer,
+		Address:           func(port int) string { return fmt.Sprintf("%s:%d", control.ProviderIP, port) },
+		Directory:         "/dubbo/" + Interface + "/providers",
+		LosesListAfterCut: true,
+	}
+}
