@@ -1,6 +1,10 @@
 package znode
 
 import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"zkbridge/zkproto"
@@ -15,13 +19,115 @@ type Config struct {
 }
 
 // Tree is the tree of znodes.
-type Tree struct{}
+type Tree struct {
+	// set at construction
+	reserved int64
+	now      func() time.Time
+	store    *Store
+	hook     Hook
+	open     *access // world:anyone:cdrwa
+	readOnly *access // world:anyone:r
+	root     *node
+
+	mu sync.RWMutex
+
+	// guarded by mu
+	zxid       int64 // last processed
+	nodes      map[string]*node
+	owners     map[int64][]*node  // ephemerals by owner
+	ending     map[int64]struct{} // sessions that ReduceSession has begun to clean up
+	deleteGate int64              // newest delete of a persistent node: what an absence shows
+	dataSize   int64
+	ephemerals int
+	watches    watchTable
+	tx         Tx    // the transaction being staged, its memory reused
+	askAt      int64 // zxid at which the Store is asked to reserve more
+	tap        func(Txn)
+}
 
 // New makes the tree: the four system nodes and what the Store holds. After a
 // restart it spends one zxid on the start itself (Origin Log): every node counts
 // as changed then, so that setWatches fires everything, and the Hook is shown
 // every node that was loaded as Created, parents first.
-func New(cfg Config) (*Tree, error) { panic("not written yet") }
+func New(cfg Config) (*Tree, error) {
+	t := bare()
+	if cfg.Store != nil {
+		loaded, err := cfg.Store.take()
+		if err != nil {
+			return nil, err
+		}
+		t = loaded
+	}
+	t.reserved = cfg.Reserved
+	t.hook = cfg.Hook
+	t.store = cfg.Store
+	t.now = cfg.Now
+	if t.now == nil {
+		t.now = time.Now
+	}
+	if t.store != nil {
+		t.zxid = t.store.start
+		t.store.last.Store(t.zxid)
+		t.askAt = t.store.limit.Load() - t.store.reserve/2
+		if t.zxid > 0 {
+			t.restarted()
+		}
+	}
+	return t, nil
+}
+
+// bare is a tree in memory with the nodes that always exist. They were made by
+// no transaction; their Stat is that of a fresh standalone server (spec 10).
+func bare() *Tree {
+	t := &Tree{
+		now:      time.Now,
+		open:     newAccess(zkproto.WorldAnyone()),
+		readOnly: newAccess([]zkproto.ACL{{Perms: zkproto.PermRead, Scheme: "world", ID: "anyone"}}),
+		nodes:    make(map[string]*node),
+		owners:   make(map[int64][]*node),
+		ending:   make(map[int64]struct{}),
+		watches:  newWatchTable(),
+	}
+	t.root = &node{path: "/", state: state{data: []byte{}, acl: t.open}}
+	t.nodes["/"] = t.root
+	t.dataSize = 1
+	zookeeper := &node{path: "/zookeeper", parent: t.root, state: state{data: []byte{}, acl: t.open}}
+	t.attach(zookeeper)
+	t.attach(&node{path: "/zookeeper/config", parent: zookeeper, state: state{data: []byte{}, acl: t.readOnly, aversion: -1}})
+	t.attach(&node{path: "/zookeeper/quota", parent: zookeeper, state: state{data: []byte{}, acl: t.open}})
+	return t
+}
+
+// restarted is the transaction of the start: what clients saw before it is
+// not known, so every node counts as changed.
+func (t *Tree) restarted() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.begin(Origin{Kind: Log, Why: "start"})
+	defer x.end()
+	paths := make([]string, 0, len(t.nodes))
+	for path, n := range t.nodes {
+		n.applied, n.childrenApplied = x.zxid, x.zxid
+		if n.reserved > n.creates { // ephemerals came here, and went with the old process
+			n.creates, n.pzxid = n.reserved, x.zxid
+		}
+		if !systemPath(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths) // a parent sorts before its children
+	for _, path := range paths {
+		n := t.nodes[path]
+		x.changes = append(x.changes, Change{Kind: Created, Path: path, Data: n.data, Czxid: n.czxid, Zxid: x.zxid})
+	}
+	if err := x.stage(func(*Tx) error { return nil }); err != nil {
+		panic(err) // nothing in it can fail
+	}
+	x.commit()
+	if t.hook != nil && len(paths) > 0 {
+		t.hook.Committed(x.zxid)
+	}
+}
 
 // Update is one write attempt: one transaction and one zxid, spent whether it
 // succeeds or not. fn stages changes; an error from it undoes all of them and
@@ -29,46 +135,141 @@ func New(cfg Config) (*Tree, error) { panic("not written yet") }
 // the transaction's events were handed to their watchers, so the reply that it
 // queues leaves behind them. fn, done and the Hook must not block and must not
 // call the Tree. A panic in fn undoes the transaction and goes on to the caller.
-func (t *Tree) Update(o Origin, fn func(*Tx) error, done func(Result)) { panic("not written yet") }
+func (t *Tree) Update(o Origin, fn func(*Tx) error, done func(Result)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.begin(o)
+	defer x.end()
+	err := x.stage(fn)
+	if err == nil {
+		x.commit()
+	}
+	if done != nil {
+		done(Result{Zxid: x.zxid, Time: x.time, Err: err, Gate: x.outcomeGate(err)})
+	}
+	if t.hook != nil && err == nil && x.told {
+		t.hook.Committed(x.zxid)
+	}
+}
+
+// Apply is the second door: a finished transaction, from a log or later from
+// elsewhere. Its zxid must not be below the clock, which it moves. All its
+// effects are applied and fire their events, or none and the error says which
+// does not fit. The Hook and the Store are told unless the origin is Log.
+func (t *Tree) Apply(txn Txn) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if txn.Zxid < t.zxid || txn.Zxid == t.zxid && txn.Origin.Kind != Log {
+		return fmt.Errorf("apply transaction 0x%x: the clock stands at 0x%x", txn.Zxid, t.zxid)
+	}
+	t.zxid = txn.Zxid - 1
+	x := t.begin(txn.Origin)
+	defer x.end()
+	x.time = txn.Time
+	x.replay = txn.Origin.Kind == Log
+	err := x.stage(func(x *Tx) error {
+		for i := range txn.Effects {
+			if err := x.apply(&txn.Effects[i]); err != nil {
+				return fmt.Errorf("apply transaction 0x%x, effect %d on %s: %w", txn.Zxid, i, txn.Effects[i].Path, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	x.commit()
+	if t.hook != nil && x.told {
+		t.hook.Committed(x.zxid)
+	}
+	return nil
+}
 
 // View runs fn under the shared lock. v is void once fn returns.
-func (t *Tree) View(fn func(v *View)) { panic("not written yet") }
+func (t *Tree) View(fn func(v *View)) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	fn(&View{tree: t})
+}
 
 // Arm runs fn with the lock alone: fn may also set and remove watches. v is
 // void once fn returns.
-func (t *Tree) Arm(fn func(v *View)) { panic("not written yet") }
+func (t *Tree) Arm(fn func(v *View)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fn(&View{tree: t, armed: true})
+}
 
-// Apply is the second door: a finished transaction, from a log or later from
-// elsewhere. Its zxid must be above the clock, which it moves. All its effects
-// are applied and fire their events, or none and the error says which does not
-// fit. The Hook and the Store are told unless the origin is Log.
-func (t *Tree) Apply(txn Txn) error { panic("not written yet") }
-
-// Forget drops every watch of w: its socket is closed.
-func (t *Tree) Forget(w Watcher) { panic("not written yet") }
+// Forget drops every watch of w: its socket is closed. A connection without
+// watches costs one look under the shared lock; many watches are dropped a
+// thousand at a time, so that nobody waits for them.
+func (t *Tree) Forget(w Watcher) {
+	t.mu.RLock()
+	_, known := t.watches.holders[w]
+	t.mu.RUnlock()
+	for known {
+		t.mu.Lock()
+		known = t.watches.drop(w, 1000)
+		t.mu.Unlock()
+	}
+}
 
 // Zxid is the last processed zxid.
-func (t *Tree) Zxid() int64 { panic("not written yet") }
+func (t *Tree) Zxid() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.zxid
+}
 
 // Durable is the highest zxid of which everything persistent is on disk.
-func (t *Tree) Durable() int64 { panic("not written yet") }
+func (t *Tree) Durable() int64 {
+	if t.store == nil {
+		return math.MaxInt64
+	}
+	return t.store.durable.Load()
+}
 
 // WhenDurable calls fn once, as soon as Durable has reached gate: at once on
 // the caller's goroutine if it has already, else on the Store's, which fn must
 // not hold up. Never under the tree's lock unless the caller holds it. After a
 // failure of the Store fn is never called.
-func (t *Tree) WhenDurable(gate int64, fn func()) { panic("not written yet") }
+func (t *Tree) WhenDurable(gate int64, fn func()) {
+	if t.store == nil {
+		fn()
+		return
+	}
+	t.store.whenDurable(gate, fn)
+}
+
+// owing is the gate that everything has while the clock runs ahead of what is
+// reserved on disk: nothing may leave then that shows a zxid which a restart
+// could give out again. 0: the usual case.
+func (t *Tree) owing() int64 {
+	if t.store != nil && t.zxid > t.store.limit.Load() {
+		return t.zxid
+	}
+	return 0
+}
 
 // Stats is a snapshot for mntr, srvr and metrics.
-func (t *Tree) Stats() Stats { panic("not written yet") }
+func (t *Tree) Stats() Stats {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return Stats{
+		Zxid: t.zxid, Durable: t.Durable(), Nodes: len(t.nodes), Ephemerals: t.ephemerals,
+		SessionsWithEphemeral: len(t.owners), DataSize: t.dataSize,
+		DataWatches: t.watches.data.watches, DataWatchPaths: t.watches.data.spots, DataWatchers: t.watches.data.holders,
+		ChildWatches: t.watches.child.watches,
+	}
+}
 
 // Stats are numbers of a Tree.
 type Stats struct {
 	Zxid                  int64 // last processed
 	Durable               int64
-	Nodes                 int // real nodes, the four system nodes included; ZooKeeper shows one more (spec trap 36)
-	Ephemerals            int // imported nodes included
-	SessionsWithEphemeral int
+	Nodes                 int   // real nodes, the four system nodes included; ZooKeeper shows one more (the root's alias)
+	Ephemerals            int   // imported nodes included
+	SessionsWithEphemeral int   // the bridge itself included while it has imported nodes
 	DataSize              int64 // bytes of paths and data: approximate_data_size
 	DataWatches           int   // (connection, path) pairs in the data table
 	ChildWatches          int   // the same in the child table
@@ -82,19 +283,30 @@ func (s Stats) Watches() int { return s.DataWatches + s.ChildWatches }
 // Kind says how a node ends.
 type Kind uint8
 
-// The kinds of nodes.
+// The kinds of nodes. Their numbers are part of the Store's format.
 const (
 	Persistent Kind = iota
 	Ephemeral       // with its session
 	Container       // persistent; may be removed when it has lost its last child
 )
 
+// String is the kind in a word.
+func (k Kind) String() string {
+	switch k {
+	case Ephemeral:
+		return "ephemeral"
+	case Container:
+		return "container"
+	}
+	return "persistent"
+}
+
 // Info is a node as bindings and the Hook see it: without ACL checks.
 type Info struct {
 	Path     string
 	Kind     Kind
-	Owner    int64 // session of an ephemeral, Config.Reserved of an imported node, else 0
-	Imported bool  // Owner is Config.Reserved
+	Owner    int64  // session of an ephemeral, Config.Reserved of an imported node, else 0
+	Imported bool   // Owner is Config.Reserved
 	Data     []byte // shared, read-only; nil is jute's null
 	Stat     zkproto.Stat
 }

@@ -1,6 +1,12 @@
 package znode
 
-import "zkbridge/zkproto"
+import (
+	"bytes"
+	"math"
+	"strings"
+
+	"zkbridge/zkproto"
+)
 
 // OriginKind is the door a transaction came through.
 type OriginKind uint8
@@ -10,7 +16,7 @@ const (
 	Operation  OriginKind = iota // a client's request: ACLs are checked
 	Binding                      // something outside, bound to the tree
 	SessionEnd                   // clean-up of a session
-	Log                          // replay; not written to the Store again
+	Log                          // replay, and the start
 )
 
 // Identity is one authenticated identity of a connection, as addauth and the
@@ -34,21 +40,188 @@ type Result struct {
 }
 
 // Tx is a transaction being staged. It is void once Update's fn (or
-// Hook.Stage) returns. Failed calls leave no trace but the zxid, so a multi may
-// return the first error, and a single operation may ignore one.
-type Tx struct{}
+// Hook.Stage) returns. A call that fails leaves no trace, so a multi may return
+// the first error, and a single operation may ignore one.
+type Tx struct {
+	tree   *Tree
+	zxid   int64
+	time   int64
+	origin Origin
+	replay bool // from a log: neither the Hook nor the Store is told
+	hooked bool // the Hook is staging
+	told   bool // the Hook was told
+	stored bool // something in it is for the Store
+	gate   int64
+	shown  int64 // gate of what errors and checks gave away
+	old    int64 // gate of what the transaction has overwritten: a failure shows it again
+	absent int64 // tree.deleteGate before
+
+	view    View
+	effects []Effect
+	changes []Change
+	undo    []undo
+	steps   []step // events of operations, in order
+	bound   []owed // directories in which the Hook or a binding changed children
+}
+
+// undo puts one thing back.
+type undo struct {
+	kind undoKind
+	n    *node
+	was  state
+}
+
+type undoKind uint8
+
+const (
+	undoState undoKind = iota
+	undoAttach
+	undoDetach
+)
+
+// owed is one NodeChildrenChanged of a directory.
+type owed struct {
+	n    *node
+	gate int64
+}
+
+// begin spends the next zxid.
+func (t *Tree) begin(o Origin) *Tx {
+	t.zxid++
+	x := &t.tx
+	x.tree, x.zxid, x.origin, x.absent = t, t.zxid, o, t.deleteGate
+	x.time = t.now().UnixMilli()
+	x.view = View{tree: t}
+	if t.store != nil {
+		t.store.last.Store(t.zxid)
+		if t.zxid > t.askAt {
+			t.askAt = t.store.extend(t.zxid)
+		}
+		if owing := t.owing(); owing > 0 {
+			t.store.mark(owing)
+		}
+	}
+	return x
+}
+
+// stage runs fn and then the Hook; if either panics, or fn returns an error,
+// nothing of it stays.
+func (x *Tx) stage(fn func(*Tx) error) (err error) {
+	whole := false
+	defer func() {
+		if !whole {
+			x.rollback()
+		}
+	}()
+	if err := fn(x); err != nil {
+		return err
+	}
+	if hook := x.tree.hook; hook != nil && !x.replay && len(x.changes) > 0 {
+		x.hooked, x.told = true, true
+		hook.Stage(x, x.changes)
+	}
+	whole = true
+	return nil
+}
+
+func (x *Tx) rollback() {
+	for i := len(x.undo) - 1; i >= 0; i-- {
+		u := &x.undo[i]
+		switch u.kind {
+		case undoState:
+			x.tree.restate(u.n, u.was)
+		case undoAttach:
+			x.tree.detach(u.n)
+		case undoDetach:
+			x.tree.attach(u.n)
+		}
+	}
+	x.tree.deleteGate = x.absent
+	x.told = false
+}
+
+// commit hands the transaction to the Store and its events to the watchers.
+func (x *Tx) commit() {
+	t := x.tree
+	if t.tap != nil {
+		t.tap(Txn{Zxid: x.zxid, Time: x.time, Origin: x.origin, Effects: append([]Effect(nil), x.effects...)})
+	}
+	if x.stored && t.store != nil && !x.replay {
+		t.store.append(x)
+	}
+	x.settleDirectories()
+	if len(t.watches.spots) == 0 {
+		return
+	}
+	floor := t.owing()
+	for i := range x.steps {
+		t.fire(&x.steps[i], x.zxid, floor)
+	}
+}
+
+// settleDirectories adds the one NodeChildrenChanged of each directory that the
+// Hook or a binding changed, unless the operation itself has caused one there.
+func (x *Tx) settleDirectories() {
+	if len(x.bound) == 0 {
+		return
+	}
+	var had map[string]bool
+	for i := range x.steps {
+		if s := &x.steps[i]; s.typ == zkproto.EventChildrenChanged {
+			if had == nil {
+				had = make(map[string]bool)
+			}
+			had[s.path] = true
+		}
+	}
+	for _, d := range x.bound {
+		if !had[d.n.path] {
+			x.steps = append(x.steps, step{typ: zkproto.EventChildrenChanged, path: d.n.path, acl: d.n.acl, gate: d.gate})
+		}
+	}
+}
+
+// outcomeGate is what must be durable before the outcome may be shown.
+func (x *Tx) outcomeGate(err error) int64 {
+	switch owing := x.tree.owing(); {
+	case x.tree.store == nil:
+		return 0
+	case owing > 0:
+		return owing
+	case err == nil:
+		return max(x.shown, x.gate)
+	default:
+		return max(x.shown, x.old)
+	}
+}
+
+// end forgets the transaction but keeps its memory, unless it was huge.
+func (x *Tx) end() {
+	*x = Tx{
+		effects: reuse(x.effects), changes: reuse(x.changes), undo: reuse(x.undo),
+		steps: reuse(x.steps), bound: reuse(x.bound),
+	}
+}
+
+func reuse[T any](s []T) []T {
+	if cap(s) > 4096 {
+		return nil
+	}
+	clear(s)
+	return s[:0]
+}
 
 // Zxid is the transaction's zxid.
-func (x *Tx) Zxid() int64 { panic("not written yet") }
+func (x *Tx) Zxid() int64 { return x.zxid }
 
 // Time is the transaction's time in ms since 1970.
-func (x *Tx) Time() int64 { panic("not written yet") }
+func (x *Tx) Time() int64 { return x.time }
 
 // Origin is what Update was given.
-func (x *Tx) Origin() Origin { panic("not written yet") }
+func (x *Tx) Origin() Origin { return x.origin }
 
 // View reads the tree as it stands with what is staged so far.
-func (x *Tx) View() *View { panic("not written yet") }
+func (x *Tx) View() *View { return &x.view }
 
 // Create describes a node to make.
 type Create struct {
@@ -67,20 +240,108 @@ type Create struct {
 //
 // Errors, in this order: BadArguments, InvalidACL, NoNode, NoAuth,
 // BadArguments, NodeExists, NoChildrenForEphemerals.
-func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) { panic("not written yet") }
+func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
+	t := x.tree
+	slash := strings.LastIndexByte(c.Path, '/')
+	if slash < 0 || strings.IndexByte(c.Path, 0) >= 0 {
+		return "", st, zkproto.BadArguments
+	}
+	acl, err := t.settle(c.ACL, x.origin.Identities)
+	if err != nil {
+		return "", st, err
+	}
+	parent := t.lookup(c.Path[:slash])
+	if parent == nil {
+		return "", st, x.missing()
+	}
+	if !x.may(parent, zkproto.PermCreate) {
+		return "", st, x.refuse(parent, zkproto.NoAuth)
+	}
+	path = c.Path
+	if c.Sequential {
+		path = sequenced(path, parent.creates)
+	}
+	if !validPath(path) {
+		return "", st, zkproto.BadArguments
+	}
+	e := Effect{Kind: EffectCreate, Node: c.Kind, Path: path, Data: c.Data, ACL: acl.list}
+	if c.Kind == Ephemeral {
+		e.Owner = c.Owner
+	}
+	if old := t.nodes[path]; old != nil {
+		switch {
+		case t.imported(old) && !c.Sequential:
+			e.Kind = EffectAdopt
+			x.fresh(&e)
+			x.adopt(&e, old, acl)
+			return path, old.stat(), nil
+		case x.leaving(old):
+			x.remove(old, false)
+		default:
+			return "", st, x.refuse(old, zkproto.NodeExists)
+		}
+	}
+	if parent.kind == Ephemeral {
+		return "", st, x.refuse(parent, zkproto.NoChildrenForEphemerals)
+	}
+	n := x.add(&e, parent, acl, c.Sequential, false)
+	return path, n.stat(), nil
+}
+
+// leaving reports whether n belongs to a session that is being cleaned up.
+func (x *Tx) leaving(n *node) bool {
+	if n.kind != Ephemeral {
+		return false
+	}
+	_, ok := x.tree.ending[n.owner]
+	return ok
+}
 
 // Delete removes a node. version -1 matches any.
 //
 // Errors, in this order: BadArguments, NoNode (parent), NoAuth (on the
 // parent), NoNode, BadVersion, NotEmpty.
-func (x *Tx) Delete(path string, version int32) error { panic("not written yet") }
+func (x *Tx) Delete(path string, version int32) error {
+	t := x.tree
+	slash := strings.LastIndexByte(path, '/')
+	if slash < 0 || strings.IndexByte(path, 0) >= 0 || systemPath(path) {
+		return zkproto.BadArguments
+	}
+	parent := t.lookup(path[:slash])
+	if parent == nil {
+		return x.missing()
+	}
+	if !x.may(parent, zkproto.PermDelete) {
+		return x.refuse(parent, zkproto.NoAuth)
+	}
+	n := t.lookup(path)
+	if n == nil {
+		return x.missing()
+	}
+	if version != -1 && version != n.version {
+		return x.refuse(n, zkproto.BadVersion)
+	}
+	if len(n.children()) > 0 {
+		return x.refuse(n, zkproto.NotEmpty)
+	}
+	x.remove(n, false)
+	return nil
+}
 
 // SetData replaces the data of a node and returns the Stat after it. data is
 // kept, not copied. version -1 matches any.
 //
 // Errors, in this order: BadArguments, NoNode, NoAuth, BadVersion.
 func (x *Tx) SetData(path string, data []byte, version int32) (zkproto.Stat, error) {
-	panic("not written yet")
+	n, err := x.target(path, zkproto.PermWrite)
+	if err != nil {
+		return zkproto.Stat{}, err
+	}
+	if version != -1 && version != n.version {
+		return zkproto.Stat{}, x.refuse(n, zkproto.BadVersion)
+	}
+	x.write(n, data)
+	return n.stat(), nil
 }
 
 // SetACL replaces the ACL of a node and returns the Stat after it. version is
@@ -88,36 +349,186 @@ func (x *Tx) SetData(path string, data []byte, version int32) (zkproto.Stat, err
 //
 // Errors, in this order: BadArguments, InvalidACL, NoNode, NoAuth, BadVersion.
 func (x *Tx) SetACL(path string, acl []zkproto.ACL, version int32) (zkproto.Stat, error) {
-	panic("not written yet")
+	if !validPath(path) {
+		return zkproto.Stat{}, zkproto.BadArguments
+	}
+	settled, err := x.tree.settle(acl, x.origin.Identities)
+	if err != nil {
+		return zkproto.Stat{}, err
+	}
+	n, err := x.target(path, zkproto.PermAdmin)
+	if err != nil {
+		return zkproto.Stat{}, err
+	}
+	if version != -1 && version != n.aversion {
+		return zkproto.Stat{}, x.refuse(n, zkproto.BadVersion)
+	}
+	x.setACL(&Effect{Kind: EffectACL, Node: n.kind, Path: path, ACL: settled.list, Aversion: n.aversion + 1}, n, settled)
+	return n.stat(), nil
 }
 
 // Check is multi's check of a data version.
 //
 // Errors, in this order: BadArguments, NoNode, NoAuth, BadVersion.
-func (x *Tx) Check(path string, version int32) error { panic("not written yet") }
+func (x *Tx) Check(path string, version int32) error {
+	n, err := x.target(path, zkproto.PermRead)
+	if err != nil {
+		return err
+	}
+	x.saw(n) // that it passes shows the version
+	if version != -1 && version != n.version {
+		return zkproto.BadVersion
+	}
+	return nil
+}
 
 // OpenSession spends the zxid of a createSession and tells the Hook.
-func (x *Tx) OpenSession(id int64) { panic("not written yet") }
+func (x *Tx) OpenSession(id int64) {
+	x.change(Change{Kind: SessionOpened, Owner: id, Zxid: x.zxid})
+}
 
 // CloseSession deletes the ephemerals that session id still owns, one after
 // another with all their events, and says how many there were.
-func (x *Tx) CloseSession(id int64) int { panic("not written yet") }
+func (x *Tx) CloseSession(id int64) int {
+	n := len(x.tree.owners[id])
+	x.shed(id, n)
+	delete(x.tree.ending, id)
+	x.change(Change{Kind: SessionClosed, Owner: id, Zxid: x.zxid})
+	return n
+}
 
 // ReduceSession deletes at most max of the ephemerals of a session that is
 // closing, and says how many it still owns. It is for sessions too large for one
 // transaction; the last one is CloseSession. Between the two a create of a name
 // that the session still owns removes that node first.
-func (x *Tx) ReduceSession(id int64, max int) int { panic("not written yet") }
+func (x *Tx) ReduceSession(id int64, max int) int {
+	x.tree.ending[id] = struct{}{}
+	x.shed(id, min(max, len(x.tree.owners[id])))
+	return len(x.tree.owners[id])
+}
+
+// shed deletes count ephemerals of a session, the newest first.
+func (x *Tx) shed(id int64, count int) {
+	for range count {
+		list := x.tree.owners[id]
+		x.remove(list[len(list)-1], false)
+	}
+}
 
 // Put shows an imported node: ephemeral, owned by Config.Reserved, world:anyone
 // may do all, missing parents made persistent and empty. If it is imported
 // already its data changes in place (version+1, NodeDataChanged), or nothing
 // happens when the data is the same. A node that somebody else owns, an
 // ephemeral parent and an illegal path are left alone.
-func (x *Tx) Put(path string, data []byte) { panic("not written yet") }
+func (x *Tx) Put(path string, data []byte) {
+	t := x.tree
+	if t.reserved == 0 {
+		panic("znode: Put needs Config.Reserved")
+	}
+	if !validPath(path) {
+		return
+	}
+	if n := t.nodes[path]; n != nil {
+		if t.imported(n) && !sameData(n.data, data) {
+			x.write(n, data)
+		}
+		return
+	}
+	if parent := x.makeDirectory(parentPath(path)); parent != nil {
+		x.add(&Effect{Kind: EffectCreate, Node: Ephemeral, Path: path, Data: data, ACL: t.open.list, Owner: t.reserved}, parent, t.open, false, true)
+	}
+}
+
+// makeDirectory finds or makes the directory path for an imported node; nil if
+// an ephemeral stands in the way.
+func (x *Tx) makeDirectory(path string) *node {
+	t := x.tree
+	if n := t.nodes[path]; n != nil {
+		if n.kind == Ephemeral {
+			return nil
+		}
+		return n
+	}
+	parent := x.makeDirectory(parentPath(path))
+	if parent == nil {
+		return nil
+	}
+	return x.add(&Effect{Kind: EffectCreate, Path: path, Data: []byte{}, ACL: t.open.list}, parent, t.open, false, true)
+}
 
 // Remove takes an imported node away. Anybody else's node is left alone.
-func (x *Tx) Remove(path string) { panic("not written yet") }
+func (x *Tx) Remove(path string) {
+	if n := x.tree.nodes[path]; n != nil && x.tree.imported(n) {
+		x.remove(n, true)
+	}
+}
 
 // Swap is Remove(old) and Put(new, data) with one NodeChildrenChanged.
-func (x *Tx) Swap(old, new string, data []byte) { panic("not written yet") }
+func (x *Tx) Swap(old, new string, data []byte) {
+	if old != new {
+		x.Remove(old)
+	}
+	x.Put(new, data)
+}
+
+// target finds the node of setData, setACL and check.
+func (x *Tx) target(path string, want int32) (*node, error) {
+	if !validPath(path) {
+		return nil, zkproto.BadArguments
+	}
+	n := x.tree.nodes[path]
+	if n == nil {
+		return nil, x.missing()
+	}
+	if !x.may(n, want) {
+		return nil, x.refuse(n, zkproto.NoAuth)
+	}
+	return n, nil
+}
+
+// may checks the ACL for clients; what the bridge does itself is not checked.
+func (x *Tx) may(n *node, want int32) bool {
+	return x.origin.Kind != Operation || n.acl.allows(want, x.origin.Identities)
+}
+
+// saw notes that the outcome gives away how n stands.
+func (x *Tx) saw(n *node) {
+	if n.gate < x.zxid { // else the transaction changed it itself; see before
+		x.shown = max(x.shown, n.gate)
+	}
+}
+
+func (x *Tx) refuse(n *node, code zkproto.Code) error {
+	x.saw(n)
+	return code
+}
+
+func (x *Tx) missing() error {
+	x.shown = max(x.shown, x.absent)
+	return zkproto.NoNode
+}
+
+// sameData tells jute's null from no bytes.
+func sameData(a, b []byte) bool {
+	return bytes.Equal(a, b) && (a == nil) == (b == nil)
+}
+
+// counterBlock is how many creates are reserved at a time for a directory in
+// which ephemerals come and go: those are not in the Store, but after a restart
+// no sequence number may come twice.
+const counterBlock = 64
+
+// reserveCounter makes sure that the next create under parent is covered, and
+// returns the gate of a name that shows the counter.
+func (x *Tx) reserveCounter(parent *node) int64 {
+	if x.tree.store == nil {
+		return 0
+	}
+	if next := int64(parent.creates) + 1; next > int64(parent.reserved) {
+		upTo := int32(min(next+counterBlock-1, math.MaxInt32))
+		if upTo > parent.reserved {
+			x.counter(&Effect{Kind: EffectCounter, Node: parent.kind, Path: parent.path, Reserved: upTo}, parent)
+		}
+	}
+	return parent.counterGate
+}

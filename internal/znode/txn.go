@@ -15,30 +15,31 @@ type EffectKind uint8
 
 // The effects. Their numbers are part of the Store's format.
 const (
-	EffectCreate  EffectKind = 1 // Path appears, with all its fields
-	EffectDelete  EffectKind = 2
+	EffectCreate  EffectKind = 1 // Path appears, with Data, ACL, Owner and its Stat
+	EffectDelete  EffectKind = 2 // Path goes
 	EffectData    EffectKind = 3 // Data, Version, Mzxid, Mtime
 	EffectACL     EffectKind = 4 // ACL, Aversion
 	EffectAdopt   EffectKind = 5 // as EffectCreate, in the place of an imported node
 	EffectCounter EffectKind = 6 // after a restart Path's create counter starts at Reserved or above
-	EffectNode    EffectKind = 7 // snapshot: Path is as the fields say, its parent is not touched
+	EffectNode    EffectKind = 7 // snapshot: Path is as all fields say, its parent is not touched
 )
 
-// Effect is one change of one node.
+// Effect is one change of one node. Of the fields only those count that its
+// kind names.
 type Effect struct {
 	Kind     EffectKind
-	Node     Kind
+	Node     Kind // of the node, in every effect
 	Path     string
 	Data     []byte
 	ACL      []zkproto.ACL
 	Owner    int64
 	Czxid    int64
 	Mzxid    int64
-	Pzxid    int64 // of the node; of create and delete: the parent's afterwards
-	Ctime    int64
-	Mtime    int64
+	Pzxid    int64 // EffectNode: of the node; EffectCreate, EffectDelete: of its parent afterwards
+	Ctime    int64 // ms since 1970
+	Mtime    int64 // ms since 1970
 	Version  int32
 	Aversion int32
-	Creates  int32 // create counter of the node; of create and delete: the parent's afterwards
-	Reserved int32 // EffectCounter and EffectNode
+	Creates  int32 // create counter, as Pzxid
+	Reserved int32 // EffectCounter, EffectNode
 }
