@@ -1,46 +1,296 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"log/slog"
 	"net"
-
-	"zkbridge/internal/znode"
-	"zkbridge/sessions"
+	"slices"
+	"sync"
+	"time"
 )
 
 // Server serves ZooKeeper clients.
 type Server struct {
-	cfg Config
+	// Set at construction.
+	cfg      Config
+	log      *slog.Logger
+	started  time.Time
+	budget   *budget
+	flushers *flushers
+
+	// Safe for all.
+	chunks   chunks
+	desks    sync.Pool // of *desk
+	count    counters
+	accusers accusers
+
+	mu         sync.Mutex
+	conns      map[*conn]struct{}
+	perAddress map[string]int // connections
+	listeners  map[net.Listener]struct{}
+	draining   bool
+	empty      chan struct{} // closed once draining has left no connection
 }
 
 // New returns a Server that has not begun to serve. It starts nothing.
 func New(cfg Config) *Server {
-	return &Server{cfg: cfg.withDefaults()}
+	cfg = cfg.withDefaults()
+	s := &Server{
+		cfg:        cfg,
+		log:        cfg.Log,
+		started:    time.Now(),
+		budget:     newBudget(cfg.MaxPendingTotal),
+		flushers:   newFlushers(cfg.Flushers),
+		conns:      make(map[*conn]struct{}),
+		perAddress: make(map[string]int),
+		listeners:  make(map[net.Listener]struct{}),
+		empty:      make(chan struct{}),
+	}
+	s.count.init()
+	return s
 }
 
 // Serve accepts clients from ln until ctx ends, and closes ln. When ctx ends all
 // connections are closed at once; after Drain they are closed one by one.
-// Either way sessions stay, and Serve returns nil when the last connection's
-// goroutine has ended. It returns an error if ln fails. Several listeners may be
-// served side by side.
+// Either way sessions stay, and Serve returns nil when the goroutine of its last
+// connection has ended. It returns an error if ln fails. Several listeners may
+// be served side by side.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	panic("to come")
+	attended, dismiss := context.WithCancel(context.WithoutCancel(ctx))
+	var attendants, readers sync.WaitGroup
+	for range s.cfg.Flushers {
+		attendants.Go(func() { s.flushers.run(attended) })
+	}
+	attendants.Go(func() { s.keepBudget(attended) })
+	defer attendants.Wait()
+	defer dismiss()
+
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := context.AfterFunc(ctx, func() {
+		_ = ln.Close()
+		s.shutAll(ln)
+	})
+	err := s.accept(ctx, ln, &readers)
+	if err != nil {
+		cancel()
+	}
+	readers.Wait()
+	stopped()
+	cancel()
+	return err
+}
+
+// accept takes connections from ln until ctx ends or the server drains.
+func (s *Server) accept(ctx context.Context, ln net.Listener, readers *sync.WaitGroup) error {
+	defer ln.Close()
+	if !s.listen(ln) {
+		return nil
+	}
+	defer s.unlisten(ln)
+	const longest = time.Second
+	pause := 5 * time.Millisecond
+	for {
+		nc, err := ln.Accept()
+		if err == nil {
+			pause = 5 * time.Millisecond
+			s.admit(ctx, nc, ln, readers)
+			continue
+		}
+		if ctx.Err() != nil || s.isDraining() {
+			return nil
+		}
+		if t, ok := err.(interface{ Temporary() bool }); !ok || !t.Temporary() { //nolint:errorlint // as net/http
+			return fmt.Errorf("accepting ZooKeeper clients on %s: %w", ln.Addr(), err)
+		}
+		s.log.Warn("no connection can be accepted for now; the limit of open files may be too low", "listener", ln.Addr().String(), "error", err, "retry", pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, longest)
+	}
+}
+
+// admit starts a connection's reader, unless there are too many connections.
+func (s *Server) admit(ctx context.Context, nc net.Conn, ln net.Listener, readers *sync.WaitGroup) {
+	s.count.accepted.Add(1)
+	c := s.newConn(nc, ln)
+	s.mu.Lock()
+	var refused Rejection
+	switch {
+	case s.draining || ctx.Err() != nil:
+		refused = RejectedNotReady
+	case s.cfg.MaxConnections > 0 && len(s.conns) >= s.cfg.MaxConnections:
+		refused = RejectedTotal
+	case s.cfg.MaxConnectionsPerAddress > 0 && s.perAddress[c.from] >= s.cfg.MaxConnectionsPerAddress:
+		refused = RejectedPerAddress
+	default:
+		s.conns[c] = struct{}{}
+		s.perAddress[c.from]++
+	}
+	s.mu.Unlock()
+	if refused == "" {
+		readers.Go(func() { c.serve(ctx) })
+		return
+	}
+	s.rejected(refused)
+	if refused != RejectedNotReady && s.accusers.may("limit "+c.from) {
+		s.log.Warn("too many connections: one is refused", "peer", c.String(), "limit", string(refused),
+			"max_per_address", s.cfg.MaxConnectionsPerAddress, "max_total", s.cfg.MaxConnections)
+	}
+	if t, ok := nc.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // a reset, as ZooKeeper sends: no TIME_WAIT here
+	}
+	_ = nc.Close()
+}
+
+// forget drops a connection that has ended.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.perAddress[c.from]--; s.perAddress[c.from] == 0 {
+		delete(s.perAddress, c.from)
+	}
+	s.emptyLocked()
+}
+
+// emptyLocked tells Drain that nobody is left.
+func (s *Server) emptyLocked() {
+	if s.draining && len(s.conns) == 0 {
+		select {
+		case <-s.empty:
+		default:
+			close(s.empty)
+		}
+	}
+}
+
+// listen notes a listener for Drain. It reports false if that has begun.
+func (s *Server) listen(ln net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.listeners[ln] = struct{}{}
+	return true
+}
+
+func (s *Server) unlisten(ln net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, ln)
+}
+
+func (s *Server) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
 }
 
 // Drain stops accepting and closes the connections one by one, evenly over
-// Config.DrainTimeout, each after the replies to what it has already sent. It
-// returns when the last is closed, or when ctx ends. Sessions stay.
+// Config.DrainTimeout, each behind the replies to the requests it has begun. It
+// returns nil when the last is closed, or an error when ctx ends before. Sessions
+// stay. A drained server does not serve again.
 func (s *Server) Drain(ctx context.Context) error {
-	panic("to come")
+	s.mu.Lock()
+	s.draining = true
+	for ln := range s.listeners {
+		_ = ln.Close()
+	}
+	s.emptyLocked()
+	s.mu.Unlock()
+
+	conns := s.connections()
+	s.log.Info("draining", "connections", len(conns), "over", s.cfg.DrainTimeout)
+	start := time.Now()
+	for i, c := range conns {
+		wait := time.Until(start.Add(s.cfg.DrainTimeout * time.Duration(i) / time.Duration(len(conns))))
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return s.undrained(ctx)
+			}
+		}
+		c.leave()
+	}
+	select {
+	case <-s.empty:
+		return nil
+	case <-ctx.Done():
+		return s.undrained(ctx)
+	}
 }
 
-// Stats returns a snapshot of the server's counters.
-func (s *Server) Stats() Stats {
-	panic("to come")
+func (s *Server) undrained(ctx context.Context) error {
+	return fmt.Errorf("draining: %d connections are still open: %w", s.connected(), context.Cause(ctx))
 }
 
-// Expire returns the function that a sessions.Manager calls to remove the nodes
-// of a session that expired: one transaction on t.
-func Expire(t *znode.Tree) func(*sessions.Session) {
-	panic("to come")
+// connections is a snapshot of the open connections, by address.
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	list := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		list = append(list, c)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b *conn) int { return cmp.Or(a.peer.Compare(b.peer), cmp.Compare(a.from, b.from)) })
+	return list
+}
+
+// connected is the number of open connections.
+func (s *Server) connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// shutAll closes the connections that came from ln.
+func (s *Server) shutAll(ln net.Listener) {
+	for _, c := range s.connections() {
+		if c.listener == ln {
+			c.shut()
+		}
+	}
+}
+
+// keepBudget cuts connections while all together hold too much, until ctx ends.
+func (s *Server) keepBudget(ctx context.Context) {
+	for {
+		select {
+		case <-s.budget.over:
+			s.cutLargest()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// cutLargest closes the connections that hold most, until the others hold little
+// enough. Their sessions stay.
+func (s *Server) cutLargest() {
+	type load struct {
+		c *conn
+		n int
+	}
+	var loads []load
+	for _, c := range s.connections() {
+		if n := c.out.weight(); n > 0 {
+			loads = append(loads, load{c, n})
+		}
+	}
+	slices.SortFunc(loads, func(a, b load) int { return cmp.Compare(b.n, a.n) })
+	for _, l := range loads {
+		if !s.budget.exceeded() {
+			return
+		}
+		s.rejected(RejectedBudget)
+		s.log.Warn("clients read too slowly: too much waits for all together, so the connection with most is closed; its session stays",
+			"peer", l.c.String(), "session", sessionName(l.c.sessionID.Load()), "bytes", l.n, "max_pending_total", s.cfg.MaxPendingTotal)
+		l.c.shut()
+	}
 }

@@ -1,0 +1,52 @@
+package server
+
+import "sync"
+
+// The sizes of pooled memory, in bytes. A reply or event usually fits the first;
+// a connection that is busy writes from the third.
+const (
+	smallChunk  = 512
+	mediumChunk = 4 << 10
+	largeChunk  = 64 << 10
+)
+
+// chunks is a pool of memory by size. The arrays are pooled by pointer, so that
+// neither get nor put allocates.
+type chunks struct {
+	small, medium, large sync.Pool
+}
+
+// get returns an empty slice with room for at least n bytes, or for largeChunk
+// if n is more than that.
+func (p *chunks) get(n int) []byte {
+	switch {
+	case n <= smallChunk:
+		if b, ok := p.small.Get().(*[smallChunk]byte); ok {
+			return b[:0]
+		}
+		return new([smallChunk]byte)[:0]
+	case n <= mediumChunk:
+		if b, ok := p.medium.Get().(*[mediumChunk]byte); ok {
+			return b[:0]
+		}
+		return new([mediumChunk]byte)[:0]
+	default:
+		if b, ok := p.large.Get().(*[largeChunk]byte); ok {
+			return b[:0]
+		}
+		return new([largeChunk]byte)[:0]
+	}
+}
+
+// put takes back what get returned. Memory of other sizes is left to the
+// garbage collector.
+func (p *chunks) put(b []byte) {
+	switch cap(b) {
+	case smallChunk:
+		p.small.Put((*[smallChunk]byte)(b[:smallChunk]))
+	case mediumChunk:
+		p.medium.Put((*[mediumChunk]byte)(b[:mediumChunk]))
+	case largeChunk:
+		p.large.Put((*[largeChunk]byte)(b[:largeChunk]))
+	}
+}

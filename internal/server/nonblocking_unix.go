@@ -1,0 +1,33 @@
+//go:build unix
+
+package server
+
+import "syscall"
+
+// canTry says that sockets can be read and written without waiting.
+const canTry = true
+
+func writeNow(fd uintptr, b []byte) (int, error) {
+	for {
+		n, err := syscall.Write(int(fd), b)
+		if err != syscall.EINTR {
+			return n, again(err)
+		}
+	}
+}
+
+func readNow(fd uintptr, b []byte) (int, error) {
+	for {
+		n, err := syscall.Read(int(fd), b)
+		if err != syscall.EINTR {
+			return n, again(err)
+		}
+	}
+}
+
+func again(err error) error {
+	if err == syscall.EAGAIN || err == syscall.EWOULDBLOCK {
+		return errWouldBlock
+	}
+	return err
+}
