@@ -1,0 +1,284 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zkbridge/internal/znode"
+	"zkbridge/registryclient"
+	"zkbridge/translate"
+)
+
+// Explanation says what a path is and why it is, or is not, in a list. Marshal
+// it, or print it: String gives plain sentences.
+type Explanation struct {
+	Path     string
+	Home     string
+	Node     *Node  `json:",omitempty"` // nil: no such node
+	Space    string // "": no space
+	Root     string
+	Pattern  string `json:",omitempty"` // of the root, if it is not the root itself
+	Layout   string
+	Kind     string // what the layout calls the path
+	Target   string // "namespace/group" of the registry
+	Local    string `json:",omitempty"` // why the path is of no concern to the registry
+	Claims   []ExplainedClaim
+	Children int      // of a bound directory: nodes that it shows
+	Removed  *Removed `json:",omitempty"` // the last time that a node of this path was deleted by another session than its owner's
+}
+
+// Node is the node of a path.
+type Node struct {
+	Kind  string // "persistent", "ephemeral", "container"
+	Owner string // "session 0x...", "the bridge: it stands for an instance in the registry", "nobody"
+}
+
+// Removed tells of a node that somebody else than its owner deleted.
+type Removed struct {
+	Owner string
+	By    string
+	When  time.Time
+}
+
+// ExplainedClaim is a claim and what becomes of it.
+type ExplainedClaim struct {
+	Path       string
+	Address    string
+	Source     string
+	Owner      string
+	Generation string
+	Since      time.Time
+	Held       string `json:",omitempty"`
+	Service    string // in the registry
+	Instance   string // ip:port
+	Published  bool   // in the list that is published
+	Outcome    string `json:",omitempty"` // what the registry made of it
+	Why        string `json:",omitempty"` // why it is not published, or not by us
+	Shown      bool
+	ShownWhy   string // why it is shown or not
+}
+
+// Explain says what path is, which claims there are for it, and where each is
+// shown and published. Of a path that is an address it tells all claims of that
+// address; of a bound directory all claims in it.
+func (b *Book) Explain(path string) Explanation {
+	e := Explanation{Path: path, Home: b.cfg.Spaces.Home(path).String()}
+	loc := b.cfg.Spaces.Locate(path)
+	if loc.Layout == nil {
+		e.Local = "it is below no root: an ordinary znode"
+	} else {
+		e.Space, e.Root, e.Target = loc.Space, loc.Root, loc.Target.String()
+		if loc.Pattern != loc.Root {
+			e.Pattern = loc.Pattern
+		}
+		e.Layout, e.Kind, e.Local = loc.Layout.Name(), loc.Place.Kind.String(), loc.Place.Why
+	}
+	var ask []asked
+	b.tree.View(func(v *znode.View) {
+		if n, ok := v.Lookup(path); ok {
+			e.Node = &Node{Kind: n.Kind.String(), Owner: b.ownerText(n.Owner)}
+			if loc.Place.Kind == translate.KindBoundDir {
+				e.Children = int(n.Stat.NumChildren)
+			}
+		}
+		if r, ok := b.removals.byPath[path]; ok {
+			e.Removed = &Removed{Owner: b.ownerText(r.Owner), By: b.ownerText(r.By), When: r.When}
+		}
+		switch loc.Place.Kind {
+		case translate.KindAddress:
+			e.Claims, ask = b.explainClaims(b.claimsAt(path))
+		case translate.KindBoundDir:
+			e.Claims, ask = b.explainClaims(b.claimsIn(loc.Dir()))
+		}
+	})
+	for _, a := range ask { // without the lock: the binding has its own
+		e.Claims[a.claim].Outcome = b.outcome(a.service, a.instance)
+	}
+	return e
+}
+
+// asked is a published claim whose outcome the binding knows.
+type asked struct {
+	claim    int
+	service  registryclient.Service
+	instance registryclient.Instance
+}
+
+// claimsAt gives the claims of the address that has the path, and of the path.
+func (b *Book) claimsAt(path string) []*Claim {
+	var list []*Claim
+	if c := b.byPath[path]; c != nil {
+		list = append(list, c)
+		if c.Refused == "" {
+			list = append(list, b.group(c).claims...)
+		}
+	}
+	for _, g := range b.wanting[path] {
+		list = append(list, g.claims...)
+	}
+	return unique(list)
+}
+
+// claimsIn gives the claims of a directory.
+func (b *Book) claimsIn(dir string) []*Claim {
+	var list []*Claim
+	for s, g := range b.groups {
+		if s.dir == dir {
+			list = append(list, g.claims...)
+		}
+	}
+	return unique(list)
+}
+
+func unique(list []*Claim) []*Claim {
+	slices.SortFunc(list, func(x, y *Claim) int {
+		return cmp.Or(strings.Compare(x.Path(), y.Path()), cmp.Compare(x.Source, y.Source), x.Service.Compare(y.Service),
+			x.Generation.Compare(y.Generation), x.Instance.Compare(y.Instance))
+	})
+	return slices.Compact(list)
+}
+
+func (b *Book) explainClaims(list []*Claim) (out []ExplainedClaim, ask []asked) {
+	left := make(map[*Claim]LeftOut)
+	asked1 := make(map[registryclient.Service]bool)
+	for _, c := range list {
+		if s := b.services[c.Service]; s != nil && !asked1[c.Service] {
+			asked1[c.Service] = true
+			_, out := Published(s.claims())
+			for _, l := range out {
+				left[l.Claim] = l
+			}
+		}
+	}
+	for i, c := range list {
+		x := ExplainedClaim{
+			Path: c.Path(), Source: c.Source.String(), Owner: b.ownerText(c.Owner),
+			Generation: c.Generation.String(), Since: c.Since, Held: c.Held,
+		}
+		if c.Address.Host != "" {
+			x.Address = c.Address.String()
+		}
+		if c.Service.Name != "" {
+			x.Service, x.Instance = c.Service.String(), c.Instance.Address()
+		}
+		l, isLeft := left[c]
+		switch {
+		case !c.Local():
+			x.Why = "somebody else put it into the registry"
+		case c.Refused != "":
+			x.Why = LeftOut{Claim: c, Cause: NotTranslatable}.String()
+		case isLeft:
+			x.Why = l.String()
+		default:
+			x.Published = true
+			ask = append(ask, asked{i, c.Service, c.Instance})
+		}
+		x.Shown, x.ShownWhy = b.shown(c)
+		out = append(out, x)
+	}
+	return out, ask
+}
+
+// shown says whether a claim is shown, and why.
+func (b *Book) shown(c *Claim) (bool, string) {
+	switch {
+	case c.Local():
+		return true, "a client created it"
+	case c.Refused != "":
+		return false, "no znode can stand for it: " + c.Refused
+	case c.Deleted:
+		return false, "a client deleted its znode; it comes back when the registry reports a change of it"
+	}
+	g := b.group(c)
+	if g.path == c.Path() {
+		return true, "it stands for an instance in the registry"
+	}
+	for _, o := range g.claims {
+		if o.Local() {
+			return false, "a client registered the same address: " + o.Path()
+		}
+	}
+	if g.path != "" {
+		return false, "another instance of the same address is shown: " + g.path
+	}
+	return false, "a node of somebody else stands in the way"
+}
+
+func (b *Book) ownerText(owner int64) string {
+	switch owner {
+	case 0:
+		return "nobody: it is persistent"
+	case b.cfg.Reserved:
+		return "the bridge: it stands for an instance in the registry"
+	}
+	return fmt.Sprintf("session 0x%x", uint64(owner))
+}
+
+// String gives the explanation in plain sentences, one a line.
+func (e Explanation) String() string {
+	var s strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
+	switch {
+	case e.Node == nil:
+		line("%s does not exist.", e.Path)
+	default:
+		line("%s is a %s node; owner: %s.", e.Path, e.Node.Kind, e.Node.Owner)
+	}
+	line("Its home is %s.", e.Home)
+	if e.Space == "" {
+		line("It is not discovery: %s.", e.Local)
+		return s.String()
+	}
+	root := e.Root
+	if e.Pattern != "" {
+		root += " (from " + e.Pattern + ")"
+	}
+	line("It is in the space %q, below the root %s with the layout %s, bound to %s in the registry.", e.Space, root, e.Layout, e.Target)
+	line("The layout takes it for: %s.", e.Kind)
+	if e.Local != "" {
+		line("It stays local: %s.", e.Local)
+	}
+	if e.Removed != nil {
+		line("At %s another session than its owner's deleted a node of this path; owner: %s; deleted by: %s.", e.Removed.When.Format(time.RFC3339), e.Removed.Owner, e.Removed.By)
+	}
+	if e.Kind == translate.KindBoundDir.String() {
+		line("It shows %d addresses; %d claims follow.", e.Children, len(e.Claims))
+	} else if e.Kind == translate.KindAddress.String() && len(e.Claims) == 0 {
+		line("Nobody claims it.")
+	}
+	for _, c := range e.Claims {
+		c.write(line)
+	}
+	return s.String()
+}
+
+func (c ExplainedClaim) write(line func(string, ...any)) {
+	name := c.Path
+	if name == "" {
+		name = c.Instance
+	}
+	line("- %s", name)
+	line("  claimed by: %s; owner: %s; %s; since %s.", c.Source, c.Owner, c.Generation, c.Since.Format(time.RFC3339))
+	if c.Held != "" {
+		line("  held: %s.", c.Held)
+	}
+	if c.Address != "" {
+		line("  address: %s.", c.Address)
+	}
+	if c.Published {
+		line("  published: as %s of %s.", c.Instance, c.Service)
+		if c.Outcome != "" {
+			line("  registry: %s.", c.Outcome)
+		}
+	} else {
+		line("  not published: %s.", c.Why)
+	}
+	if c.Shown {
+		line("  shown to ZooKeeper clients: %s.", c.ShownWhy)
+	} else {
+		line("  not shown to ZooKeeper clients: %s.", c.ShownWhy)
+	}
+}

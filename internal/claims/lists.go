@@ -1,0 +1,188 @@
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zkbridge/translate"
+)
+
+// Shown gives the claims whose nodes a bound directory shows, out of all claims
+// of that directory, in the order of their names. Those born on ZooKeeper's side
+// are all shown. A registry claim is shown while no claim of ZooKeeper's side has
+// its address or its name; of several with one address the oldest.
+func Shown(claims []*Claim) []*Claim {
+	var shown []*Claim
+	local := make(map[Address]bool, len(claims))
+	names := make(map[string]bool, len(claims))
+	for _, c := range claims {
+		if c.Local() {
+			shown = append(shown, c)
+			local[c.Address], names[c.Name] = true, true
+		}
+	}
+	return sortByName(append(shown, standIns(claims, local, names)...))
+}
+
+// Exported gives the claims whose nodes an ensemble should hold beside its own,
+// out of all claims of a directory, in the order of their names. What the
+// ensemble claims itself is left out, and so is what it would hold twice.
+func Exported(claims []*Claim) []*Claim {
+	var exported []*Claim
+	local := make(map[Address]bool, len(claims))
+	names := make(map[string]bool, len(claims))
+	for _, c := range claims {
+		if c.Source == Ensemble {
+			local[c.Address], names[c.Name] = true, true
+		}
+	}
+	for _, c := range claims {
+		if c.Source == Session && !names[c.Name] {
+			exported = append(exported, c)
+			local[c.Address], names[c.Name] = true, true
+		}
+	}
+	return sortByName(append(exported, standIns(claims, local, names)...))
+}
+
+// standIns gives the registry claims that stand for an address of which there
+// is no claim in local and no node in names.
+func standIns(claims []*Claim, local map[Address]bool, names map[string]bool) []*Claim {
+	oldest := make(map[Address]*Claim)
+	for _, c := range claims {
+		if c.Local() || c.Refused != "" || c.Deleted || local[c.Address] || names[c.Name] {
+			continue
+		}
+		if best := oldest[c.Address]; best == nil || older(c, best) {
+			oldest[c.Address] = c
+		}
+	}
+	list := make([]*Claim, 0, len(oldest))
+	for _, c := range oldest {
+		list = append(list, c)
+	}
+	return list
+}
+
+// older is a total order of claims of one address.
+func older(a, b *Claim) bool {
+	return cmp.Or(a.Generation.Compare(b.Generation), strings.Compare(a.Path(), b.Path()), a.Service.Compare(b.Service)) < 0
+}
+
+func sortByName(list []*Claim) []*Claim {
+	slices.SortFunc(list, func(a, b *Claim) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Cause is why a claim of ZooKeeper's side is not in the registry.
+type Cause uint8
+
+const (
+	NotTranslatable  Cause = iota + 1 // its name is no registration that the registry could hold
+	DualRegistration                  // somebody else's instance of that ip and port is in the registry
+	Shadowed                          // another claim of that ip and port is published
+)
+
+// LeftOut is a claim of ZooKeeper's side that is not published.
+type LeftOut struct {
+	Claim *Claim
+	Cause Cause
+	By    *Claim // the claim that is published, or in the registry, instead; nil if Cause is NotTranslatable
+}
+
+// String says why, as the end of a sentence that begins "not published: ".
+func (l LeftOut) String() string {
+	switch l.Cause {
+	case NotTranslatable:
+		return "not translatable: " + l.Claim.Refused
+	case DualRegistration:
+		if l.By.Address.Address == l.Claim.Address.Address {
+			return "dual registration: the provider is in the registry by itself; this claim is published when that one goes"
+		}
+		return fmt.Sprintf("shadowed by somebody else's instance %s in the registry, which has room for one instance of an ip and port; published when that one goes", l.By.Instance.Address())
+	case Shadowed:
+		if l.By.Address.Address == l.Claim.Address.Address {
+			return "shadowed by the newer registration of the same address " + l.By.Path()
+		}
+		return fmt.Sprintf("shadowed by %s, which has the same ip and port and was published first; takes over when that one goes", l.By.Path())
+	}
+	return "unknown"
+}
+
+// Published gives the claims whose instances are the list of one registry
+// service, out of all claims of that service, in the order of the instances, and
+// those of ZooKeeper's side that are not in it. One ip and port is one
+// instance: of several addresses the one claimed first, of several claims of one
+// address the newest, and none while a registry claim has that ip and port.
+//
+// A registry claim is never in the list.
+func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
+	foreign := make(map[endpoint]*Claim)
+	for _, c := range claims {
+		if c.Local() {
+			continue
+		}
+		e := c.endpoint()
+		if other := foreign[e]; other == nil || older(c, other) {
+			foreign[e] = c
+		}
+	}
+	type candidate struct {
+		newest *Claim
+		first  int64
+	}
+	type key struct {
+		endpoint
+		translate.Address
+	}
+	candidates := make(map[key]candidate, len(claims))
+	for _, c := range claims {
+		if !c.Local() || c.Refused != "" {
+			continue
+		}
+		k := key{c.endpoint(), c.Address.Address}
+		have, ok := candidates[k]
+		if !ok {
+			have = candidate{c, c.First}
+		}
+		have.first = min(have.first, c.First)
+		if older(have.newest, c) {
+			have.newest = c
+		}
+		candidates[k] = have
+	}
+	winners := make(map[endpoint]candidate, len(candidates))
+	for k, c := range candidates {
+		w, ok := winners[k.endpoint]
+		if !ok || cmp.Or(cmp.Compare(c.first, w.first), compareAddress(c.newest.Address.Address, w.newest.Address.Address)) < 0 {
+			winners[k.endpoint] = c
+		}
+	}
+	for _, c := range claims {
+		if !c.Local() {
+			continue
+		}
+		if c.Refused != "" {
+			left = append(left, LeftOut{Claim: c, Cause: NotTranslatable})
+			continue
+		}
+		e := c.endpoint()
+		if other := foreign[e]; other != nil {
+			left = append(left, LeftOut{Claim: c, Cause: DualRegistration, By: other})
+		} else if w := winners[e].newest; w != c {
+			left = append(left, LeftOut{Claim: c, Cause: Shadowed, By: w})
+		} else {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Claim) int { return a.Instance.Compare(b.Instance) })
+	slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.Claim.Path(), b.Claim.Path()) })
+	return list, left
+}
+
+func compareAddress(a, b translate.Address) int {
+	return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Protocol, b.Protocol),
+		strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), strings.Compare(a.Path, b.Path))
+}
