@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -102,8 +101,8 @@ func (d *Dubbo) FromZnode(rel string, _ []byte) (Entry, error) {
 	if bad != nil {
 		return Entry{}, bad
 	}
-	if bad := checkProtocol(u.protocol); bad != nil {
-		return Entry{}, bad
+	if strings.Contains(u.path, "%25") {
+		return Entry{}, refuse(ReasonOverEncoded, "the path is escaped more than once")
 	}
 	metadata := make(map[string]string, len(u.params)+4)
 	for _, p := range u.params { // the last of a duplicate key stands, as in Dubbo's map
@@ -210,21 +209,28 @@ func (d *Dubbo) ToZnode(service string, in registryclient.Instance) (Znode, erro
 		return Znode{}, refuse(ReasonPath, "the path %q cannot stand in a URL", shorten(path))
 	}
 
-	params := maps.Clone(given)
-	if params == nil {
-		params = make(map[string]string, 3)
-	}
-	for _, k := range []string{MarkerKey, keyCategory, keyProtocol, keyPath} {
-		delete(params, k)
-	}
-	for k, v := range map[string]string{keyVersion: key.version, keyGroup: key.group} {
-		if orBlank(params[k]) == "" && v != "" {
-			params[k] = v
+	params := make([]param, 0, len(given)+3)
+	lacking := func(k, v string) {
+		if v != "" && orBlank(given[k]) == "" {
+			params = append(params, param{k, v})
 		}
 	}
-	if orBlank(params[keyInterface]) == "" && path != key.iface {
-		params[keyInterface] = key.iface
+	lacking(keyVersion, key.version)
+	lacking(keyGroup, key.group)
+	if path != key.iface {
+		lacking(keyInterface, key.iface)
 	}
+	added := params
+	for k, v := range given {
+		switch k {
+		case MarkerKey, keyCategory, keyProtocol, keyPath:
+			continue // the marker, and other parts of the URL
+		}
+		if !slices.ContainsFunc(added, func(p param) bool { return p.key == k }) {
+			params = append(params, param{k, v})
+		}
+	}
+	slices.SortFunc(params, func(a, b param) int { return strings.Compare(a.key, b.key) })
 	text, dropped := writeURL(protocol, host, in.Port, path, params)
 	s := styleJava
 	if m, ok := ParseMarker(given); ok && m.Has(FlagGo) {
@@ -239,22 +245,30 @@ func (d *Dubbo) ToZnode(service string, in registryclient.Instance) (Znode, erro
 	}, nil
 }
 
-// writeURL gives the text of a URL with its parameters in the order of their
-// keys, as Dubbo writes it, and the keys that it had to leave out.
-func writeURL(protocol, host string, port int, path string, params map[string]string) (text string, dropped []string) {
+// writeURL gives the text of a URL, as Dubbo writes it, and the keys of the
+// parameters that it had to leave out.
+func writeURL(protocol, host string, port int, path string, params []param) (text string, dropped []string) {
+	size := len(protocol) + len(host) + len(path) + len("://[]:65535/")
+	for _, p := range params {
+		size += len(p.key) + len(p.value) + len("?=")
+	}
 	var b strings.Builder
-	b.WriteString(protocol + "://" + hostPort(host, port) + "/" + path)
+	b.Grow(size)
+	b.WriteString(protocol)
+	b.WriteString("://")
+	b.WriteString(hostPort(host, port))
+	b.WriteByte('/')
+	b.WriteString(path)
 	separator := byte('?')
-	for _, k := range slices.Sorted(maps.Keys(params)) {
-		v := params[k]
-		if !fitsURL(k, v) {
-			dropped = append(dropped, k)
+	for _, p := range params {
+		if !fitsURL(p) {
+			dropped = append(dropped, p.key)
 			continue
 		}
 		b.WriteByte(separator)
-		b.WriteString(k)
+		b.WriteString(p.key)
 		b.WriteByte('=')
-		b.WriteString(v)
+		b.WriteString(p.value)
 		separator = '&'
 	}
 	return b.String(), dropped
@@ -263,9 +277,9 @@ func writeURL(protocol, host string, port int, path string, params map[string]st
 // fitsURL tells whether a parameter survives being written and read. Dubbo's
 // URLs escape nothing inside: separators end a value, and what looks escaped
 // already would be taken for the trace of over-encoding.
-func fitsURL(key, value string) bool {
-	return key != "" && !strings.ContainsAny(key, "&;=") && !strings.ContainsAny(value, "&;") &&
-		!strings.Contains(key, "%25") && !strings.Contains(value, "%25") && utf8.ValidString(key) && utf8.ValidString(value)
+func fitsURL(p param) bool {
+	return p.key != "" && !strings.ContainsAny(p.key, "&;=") && !strings.ContainsAny(p.value, "&;") &&
+		!strings.Contains(p.key, "%25") && !strings.Contains(p.value, "%25") && utf8.ValidString(p.key) && utf8.ValidString(p.value)
 }
 
 // newAddress gives the identity of a provider, the same from either side.

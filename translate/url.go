@@ -27,7 +27,6 @@ type param struct{ key, value string }
 
 // parseURL takes a decoded znode name apart.
 func parseURL(text string) (*providerURL, *Refusal) {
-	u := &providerURL{}
 	rest, query, _ := strings.Cut(text, "?")
 	protocol, rest, ok := strings.Cut(rest, "://")
 	if !ok || !validProtocol(protocol) {
@@ -36,8 +35,11 @@ func parseURL(text string) (*providerURL, *Refusal) {
 		}
 		return nil, refuse(ReasonName, "the name is not a URL")
 	}
-	u.protocol = protocol
+	if err := checkProtocol(protocol); err != nil { // before the rest: a consumer has no port, and that is not what is wrong with it
+		return nil, err
+	}
 	authority, path, _ := strings.Cut(rest, "/")
+	u := &providerURL{protocol: protocol}
 	u.path = strings.TrimLeft(path, "/")
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		u.user, authority = authority[:i], authority[i+1:]
