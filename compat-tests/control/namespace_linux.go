@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -25,17 +27,25 @@ const insideEnv = "ZKBRIDGE_COMPAT_NETNS"
 // in which only a loopback device exists, with 127.0.0.1 and [ProviderIP]. It is
 // called from TestMain and gives the status to exit with:
 //
-//	func TestMain(m *testing.M) { os.Exit(control.Isolate(m)) }
+//	func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch)) }
 //
 // The test binary executes itself a second time in the new namespace. The
 // namespace has no name and ends with its last process, however that ends.
-func Isolate(m *testing.M) int {
-	if os.Getenv(insideEnv) != "" {
+// Nothing can be downloaded in it: servers, and what fetch functions name, are
+// fetched and built before.
+func Isolate(m *testing.M, fetch ...func(ctx context.Context) error) int {
+	if inside() {
 		if err := setUpLoopback(); err != nil {
 			fmt.Fprintf(os.Stderr, "set up the loopback device of the test's network namespace: %v\n", err)
 			return 1
 		}
 		return m.Run()
+	}
+	for _, f := range append(fetch, fetchServers) {
+		if err := f(context.Background()); err != nil {
+			fmt.Fprintf(os.Stderr, "fetch what the tests need: %v\n", err)
+			return 1
+		}
 	}
 	status, err := reexecute()
 	if err != nil {
@@ -43,6 +53,27 @@ func Isolate(m *testing.M) int {
 		return 1
 	}
 	return status
+}
+
+func inside() bool { return os.Getenv(insideEnv) != "" }
+
+// fetchServers fetches and builds the kinds of target that are selected.
+func fetchServers(ctx context.Context) error {
+	kinds, err := selected()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(kinds, ZooKeeper) {
+		if _, err := zooKeeperClasspath(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(kinds, Bridge) || slices.Contains(kinds, BridgeRegistry) {
+		if _, err := BuildBridge(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reexecute runs this test binary in a new network namespace and returns its

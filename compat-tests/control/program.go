@@ -12,6 +12,11 @@ import (
 // call but the first cheap.
 func GoProgram(ctx context.Context, dir, pkg, name string) (string, error) {
 	program := filepath.Join(CacheDir(), "bin", name)
+	if inside() { // built before; see Isolate
+		if _, err := os.Stat(program); err == nil {
+			return program, nil
+		}
+	}
 	err := Once(ctx, "go-"+name, func() error {
 		if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,21 +173,27 @@ func Start(tb testing.TB, kind Kind, o Options) Target {
 // one of them.
 func Selected(tb testing.TB) []Kind {
 	tb.Helper()
+	kinds, err := selected()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return kinds
+}
+
+func selected() ([]Kind, error) {
 	names := os.Getenv("ZKBRIDGE_COMPAT_TARGETS")
 	if names == "" {
-		return Kinds()
+		return Kinds(), nil
 	}
 	var kinds []Kind
 	for name := range strings.SplitSeq(names, ",") {
 		kind := Kind(strings.TrimSpace(name))
-		switch kind {
-		case ZooKeeper, Bridge, BridgeRegistry:
-			kinds = append(kinds, kind)
-		default:
-			tb.Fatalf("ZKBRIDGE_COMPAT_TARGETS: no such kind of target: %q (one of %v)", kind, Kinds())
+		if !slices.Contains(Kinds(), kind) {
+			return nil, fmt.Errorf("ZKBRIDGE_COMPAT_TARGETS: no such kind of target: %q (one of %v)", kind, Kinds())
 		}
+		kinds = append(kinds, kind)
 	}
-	return kinds
+	return kinds, nil
 }
 
 // Each runs fn as one subtest for every selected kind, each with a target of its

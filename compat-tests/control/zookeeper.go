@@ -23,12 +23,16 @@ type zooKeeper struct {
 	process *Process
 }
 
+func zooKeeperClasspath(ctx context.Context) (string, error) {
+	return Maven(ctx, filepath.Join(Root(), "compat-tests", "zookeeper"))
+}
+
 func newZooKeeper(ctx context.Context, o Options) (*zooKeeper, error) {
 	java, err := Java()
 	if err != nil {
 		return nil, err
 	}
-	classpath, err := Maven(ctx, filepath.Join(Root(), "compat-tests", "zookeeper"))
+	classpath, err := zooKeeperClasspath(ctx)
 	if err != nil {
 		return nil, err
 	}

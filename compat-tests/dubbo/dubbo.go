@@ -1,6 +1,7 @@
 package dubbo
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,6 +38,17 @@ var (
 	}}
 )
 
+// classpath is that of the applications of this version, built once.
+func (v version) classpath(ctx context.Context) (string, error) {
+	here := filepath.Join(control.Root(), "compat-tests", "dubbo")
+	return control.Maven(ctx, filepath.Join(here, v.name), filepath.Join(here, "src"))
+}
+
+func (v version) fetch(ctx context.Context) error {
+	_, err := v.classpath(ctx)
+	return err
+}
+
 // start starts an application of this version.
 func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
@@ -44,8 +56,7 @@ func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps
 	if err != nil {
 		tb.Fatal(err)
 	}
-	here := filepath.Join(control.Root(), "compat-tests", "dubbo")
-	classpath, err := control.Maven(tb.Context(), filepath.Join(here, v.name), filepath.Join(here, "src"))
+	classpath, err := v.classpath(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}

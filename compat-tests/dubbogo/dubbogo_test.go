@@ -3,6 +3,7 @@
 package dubbogo
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -10,6 +11,11 @@ import (
 	"zkbridge/compat-tests/scenario"
 )
 
-func TestMain(m *testing.M) { os.Exit(control.Isolate(m)) }
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch)) }
+
+func fetch(ctx context.Context) error {
+	_, err := program(ctx)
+	return err
+}
 
 func TestDubboGo331(t *testing.T) { scenario.Test(t, family(), nil) }
