@@ -34,11 +34,15 @@ type File interface {
 type directoryDisk string
 
 func openDirectory(dir string) (directoryDisk, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory: %w", err)
+	if _, err := os.Stat(dir); err == nil {
+		return directoryDisk(dir), nil
 	}
-	if err := syncDirectory(filepath.Dir(dir)); err != nil {
-		return "", fmt.Errorf("make the data directory: %w", err)
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = syncDirectory(filepath.Dir(dir))
+	}
+	if err != nil {
+		return "", fmt.Errorf("make data directory %s: %w", dir, err)
 	}
 	return directoryDisk(dir), nil
 }

@@ -2,7 +2,6 @@ package znode
 
 import (
 	"bytes"
-	"math"
 	"strings"
 
 	"zkbridge/zkproto"
@@ -415,62 +414,6 @@ func (x *Tx) shed(id int64, count int) {
 	}
 }
 
-// Put shows an imported node: ephemeral, owned by Config.Reserved, world:anyone
-// may do all, missing parents made persistent and empty. If it is imported
-// already its data changes in place (version+1, NodeDataChanged), or nothing
-// happens when the data is the same. A node that somebody else owns, an
-// ephemeral parent and an illegal path are left alone.
-func (x *Tx) Put(path string, data []byte) {
-	t := x.tree
-	if t.reserved == 0 {
-		panic("znode: Put needs Config.Reserved")
-	}
-	if !validPath(path) {
-		return
-	}
-	if n := t.nodes[path]; n != nil {
-		if t.imported(n) && !sameData(n.data, data) {
-			x.write(n, data)
-		}
-		return
-	}
-	if parent := x.makeDirectory(parentPath(path)); parent != nil {
-		x.add(&Effect{Kind: EffectCreate, Node: Ephemeral, Path: path, Data: data, ACL: t.open.list, Owner: t.reserved}, parent, t.open, false, true)
-	}
-}
-
-// makeDirectory finds or makes the directory path for an imported node; nil if
-// an ephemeral stands in the way.
-func (x *Tx) makeDirectory(path string) *node {
-	t := x.tree
-	if n := t.nodes[path]; n != nil {
-		if n.kind == Ephemeral {
-			return nil
-		}
-		return n
-	}
-	parent := x.makeDirectory(parentPath(path))
-	if parent == nil {
-		return nil
-	}
-	return x.add(&Effect{Kind: EffectCreate, Path: path, Data: []byte{}, ACL: t.open.list}, parent, t.open, false, true)
-}
-
-// Remove takes an imported node away. Anybody else's node is left alone.
-func (x *Tx) Remove(path string) {
-	if n := x.tree.nodes[path]; n != nil && x.tree.imported(n) {
-		x.remove(n, true)
-	}
-}
-
-// Swap is Remove(old) and Put(new, data) with one NodeChildrenChanged.
-func (x *Tx) Swap(old, new string, data []byte) {
-	if old != new {
-		x.Remove(old)
-	}
-	x.Put(new, data)
-}
-
 // target finds the node of setData, setACL and check.
 func (x *Tx) target(path string, want int32) (*node, error) {
 	if !validPath(path) {
@@ -511,24 +454,4 @@ func (x *Tx) missing() error {
 // sameData tells jute's null from no bytes.
 func sameData(a, b []byte) bool {
 	return bytes.Equal(a, b) && (a == nil) == (b == nil)
-}
-
-// counterBlock is how many creates are reserved at a time for a directory in
-// which ephemerals come and go: those are not in the Store, but after a restart
-// no sequence number may come twice.
-const counterBlock = 64
-
-// reserveCounter makes sure that the next create under parent is covered, and
-// returns the gate of a name that shows the counter.
-func (x *Tx) reserveCounter(parent *node) int64 {
-	if x.tree.store == nil {
-		return 0
-	}
-	if next := int64(parent.creates) + 1; next > int64(parent.reserved) {
-		upTo := int32(min(next+counterBlock-1, math.MaxInt32))
-		if upTo > parent.reserved {
-			x.counter(&Effect{Kind: EffectCounter, Node: parent.kind, Path: parent.path, Reserved: upTo}, parent)
-		}
-	}
-	return parent.counterGate
 }

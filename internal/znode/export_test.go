@@ -1,0 +1,41 @@
+package znode
+
+// Tap hands every committed transaction to fn.
+func (t *Tree) Tap(fn func(Txn)) { t.tap = fn }
+
+// Flush is one round of Run.
+func (s *Store) Flush() error { return s.flush() }
+
+// Reserved is the highest zxid reserved on disk.
+func (s *Store) Reserved() int64 { return s.limit.Load() }
+
+// Spent is the tree's create counter of a node.
+func (t *Tree) Spent(path string) int32 { return t.nodes[path].creates }
+
+// SetSpent moves a create counter.
+func (t *Tree) SetSpent(path string, creates int32) { t.nodes[path].creates = creates }
+
+// SetVersions moves the versions of a node.
+func (t *Tree) SetVersions(path string, version int32) {
+	t.nodes[path].version, t.nodes[path].aversion = version, version
+}
+
+// Watching is how many connections the watch tables know.
+func (t *Tree) Watching() (spots, holders int) {
+	return len(t.watches.spots), len(t.watches.holders)
+}
+
+// Paths are all nodes.
+func (t *Tree) Paths() []string {
+	var paths []string
+	for p := range t.nodes {
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// CounterBlock and StoreFile are what the tests count with.
+const (
+	CounterBlock = counterBlock
+	StoreFile    = storeFile
+)
