@@ -22,8 +22,8 @@ func (c Config) Validate() error {
 	bad := func(key, format string, args ...any) {
 		problems = append(problems, fmt.Errorf("  %s: %s", key, fmt.Sprintf(format, args...)))
 	}
-	if c.Bridge.ID < 1 || c.Bridge.ID > 254 {
-		bad("bridge.id", "%d is not between 1 and 254", c.Bridge.ID)
+	if c.Bridge.ID < 1 || c.Bridge.ID > 254 || c.Bridge.ID == 128 {
+		bad("bridge.id", "%d is not between 1 and 254 (and not 128, which would look like ZooKeeper's container nodes)", c.Bridge.ID)
 	}
 	if c.Bridge.Cluster != "" && !regexp.MustCompile(`^[A-Za-z0-9]{1,16}$`).MatchString(c.Bridge.Cluster) {
 		bad("bridge.cluster", "%q is not 1 to 16 letters and digits", c.Bridge.Cluster)

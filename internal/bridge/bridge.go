@@ -1,0 +1,371 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbridge/internal/admin"
+	"zkbridge/internal/claims"
+	"zkbridge/internal/config"
+	"zkbridge/internal/metrics"
+	"zkbridge/internal/server"
+	"zkbridge/internal/znode"
+	"zkbridge/registryclient"
+	"zkbridge/registryclient/embedded"
+	"zkbridge/sessions"
+	"zkbridge/translate"
+)
+
+// Bridge is one bridge. Its listeners are open from New on, so its addresses
+// are known; nothing is answered before Run.
+type Bridge struct {
+	cfg config.Config
+	log *slog.Logger
+
+	store    *znode.Store
+	tree     *znode.Tree
+	book     *claims.Book
+	sessions *sessions.Manager
+	server   *server.Server
+	binding  nobinding
+	client   registryclient.Client
+
+	// The registry inside this process; nil when it is a process of its own.
+	registry     *embedded.Registry
+	registryDisk *embedded.Dir
+
+	clients     net.Listener
+	registryAPI net.Listener // nil: none
+	admin       net.Listener // nil: none
+}
+
+// New opens the data directory and the listeners and builds the parts. What it
+// opened is closed by Run, or by itself if it fails.
+func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
+	b := &Bridge{cfg: cfg, log: log}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if b.store, err = znode.OpenStore(cfg.Data.Dir); err != nil {
+		return nil, err
+	}
+	cluster := cfg.Bridge.Cluster
+	if cluster == "" {
+		cluster = b.store.ClusterID()
+	}
+	owner := registryclient.Owner{Cluster: cluster, Bridge: uint8(cfg.Bridge.ID), Incarnation: b.store.Incarnation()}
+	if err = b.buildTree(cluster); err != nil {
+		return nil, err
+	}
+	if err = b.buildRegistry(owner); err != nil {
+		return nil, err
+	}
+	if err = error(nil); err != nil {
+		return nil, err
+	}
+	if err = b.listen(); err != nil {
+		return nil, err
+	}
+	b.server = server.New(b.serverConfig())
+	return b, nil
+}
+
+// reservedSession owns imported nodes: the bridge's id and nothing else.
+func (b *Bridge) reservedSession() int64 { return sessions.ReservedID(uint8(b.cfg.Bridge.ID)) }
+
+func (b *Bridge) buildTree(cluster string) error {
+	spaces, err := spacesOf(b.cfg.Spaces, translate.NewDubbo(cluster))
+	if err != nil {
+		return err
+	}
+	b.book = claims.NewBook(claims.BookConfig{
+		Spaces:      spaces,
+		Reserved:    b.reservedSession(),
+		Bridge:      uint8(b.cfg.Bridge.ID),
+		Incarnation: b.store.Incarnation(),
+	})
+	if b.tree, err = znode.New(znode.Config{Reserved: b.reservedSession(), Store: b.store, Hook: b.book}); err != nil {
+		return err
+	}
+	shortest, longest := b.cfg.Server.SessionTimeouts()
+	b.sessions, err = sessions.New(sessions.Config{
+		Bridge:      uint8(b.cfg.Bridge.ID),
+		Incarnation: b.store.Incarnation(),
+		KeyID:       b.store.KeyID(),
+		Key:         b.store.Secret(),
+		MinTimeout:  shortest,
+		MaxTimeout:  longest,
+		Expire:      b.expire,
+		Log:         b.log.With("component", "sessions"),
+	})
+	return err
+}
+
+// expire removes what a silent session owns, in one transaction.
+func (b *Bridge) expire(s *sessions.Session) {
+	removed := 0
+	b.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: s.ID(), Why: "session expired"}, func(x *znode.Tx) error {
+		removed = x.CloseSession(s.ID())
+		return nil
+	}, nil)
+	b.log.Info("session expired", "session", fmt.Sprintf("0x%x", s.ID()), "timeout", s.Timeout(), "ephemerals", removed)
+}
+
+// spacesOf turns the configured spaces into those of claims.
+func spacesOf(configured []config.Space, dubbo translate.Layout) (*claims.Spaces, error) {
+	layouts := map[string]translate.Layout{dubbo.Name(): dubbo}
+	list := make([]claims.Space, 0, len(configured))
+	for _, s := range configured {
+		space := claims.Space{Name: s.Name, Namespace: s.Namespace, Group: s.Group}
+		for _, r := range s.Roots {
+			root := claims.Root{Pattern: r.Path}
+			for _, name := range r.Layouts {
+				root.Layouts = append(root.Layouts, layouts[name])
+			}
+			space.Roots = append(space.Roots, root)
+		}
+		list = append(list, space)
+	}
+	return claims.NewSpaces(list)
+}
+
+func (b *Bridge) buildRegistry(owner registryclient.Owner) (err error) {
+	log := b.log.With("component", "registry")
+	if address := b.cfg.Registry.Address; address != "" {
+		b.client, err = embedded.NewRemote(embedded.RemoteConfig{
+			Address: address, Token: b.cfg.Registry.Token, Owner: owner, TTL: b.cfg.Registry.Lease, Log: log,
+		})
+		return err
+	}
+	if b.registryDisk, err = embedded.OpenDir(filepath.Join(b.cfg.Data.Dir, "registry")); err != nil {
+		return err
+	}
+	if b.registry, err = embedded.New(embedded.Config{Disk: b.registryDisk, Log: log}); err != nil {
+		return err
+	}
+	b.client, err = embedded.NewLocal(b.registry, owner, b.cfg.Registry.Lease)
+	return err
+}
+
+// listen opens all listeners, so that a port in use is known before anything
+// runs.
+func (b *Bridge) listen() error {
+	open := func(key, address string) (net.Listener, error) {
+		ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; stop what listens there, or choose another address", key, err)
+		}
+		return ln, nil
+	}
+	var err error
+	if b.clients, err = open("server.listen", b.cfg.Server.Listen); err != nil {
+		return err
+	}
+	if b.registry != nil && b.cfg.Registry.Embedded.Listen != "" {
+		if b.registryAPI, err = open("registry.embedded.listen", b.cfg.Registry.Embedded.Listen); err != nil {
+			return err
+		}
+	}
+	if b.cfg.Admin.Listen != "" {
+		if b.admin, err = open("admin.listen", b.cfg.Admin.Listen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bridge) serverConfig() server.Config {
+	s := b.cfg.Server
+	shortest, longest := s.SessionTimeouts()
+	return server.Config{
+		Tree: b.tree, Sessions: b.sessions, Ready: b.binding.Ready,
+		HandshakeTimeout: s.HandshakeTimeout, WriteTimeout: s.WriteTimeout, DrainTimeout: s.DrainTimeout,
+		MaxFrame: s.MaxFrame, MaxSetWatchesFrame: s.MaxSetWatchesFrame,
+		MaxConnections: s.MaxConnections, MaxConnectionsPerAddress: s.MaxConnectionsPerAddress,
+		MaxPendingBytes: s.MaxPendingBytes, MaxPendingTotal: s.MaxPendingTotal,
+		FourLetterWords: s.FourLetterWords,
+		About: server.About{
+			ClientPort: b.clients.Addr().(*net.TCPAddr).Port,
+			TickTime:   s.TickTime, MinSessionTimeout: shortest, MaxSessionTimeout: longest,
+			DataDir: b.cfg.Data.Dir, DataSize: func() int64 { return sizeOf(b.cfg.Data.Dir) },
+		},
+		Log: b.log.With("component", "server"),
+	}
+}
+
+// sizeOf sums the files of a directory, in bytes.
+func sizeOf(dir string) (total int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// ClientAddr is where ZooKeeper clients connect, "host:port".
+func (b *Bridge) ClientAddr() string { return b.clients.Addr().String() }
+
+// RegistryURL is the base URL of the registry's HTTP API, "" if there is none.
+func (b *Bridge) RegistryURL() string {
+	if b.registryAPI != nil {
+		return "http://" + b.registryAPI.Addr().String()
+	}
+	return b.cfg.Registry.Address
+}
+
+// AdminURL is the base URL of the admin listener, "" if there is none.
+func (b *Bridge) AdminURL() string {
+	if b.admin == nil {
+		return ""
+	}
+	return "http://" + b.admin.Addr().String()
+}
+
+// AwaitReady waits until ZooKeeper clients are served. When ctx ends first, the
+// error says what was missing.
+func (b *Bridge) AwaitReady(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, reason := b.binding.Ready()
+		if ok {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the bridge is not ready: %s: %w", reason, ctx.Err())
+		}
+	}
+}
+
+// Run serves until ctx ends or a part fails, then stops the parts, those that
+// face clients first and the store last, and closes what New opened. It is
+// called once.
+func (b *Bridge) Run(ctx context.Context) error {
+	defer b.close()
+	// Stages stop one after another; a failure anywhere stops all.
+	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	facing, stopFacing := context.WithCancel(failed)
+	inner, stopInner := context.WithCancel(failed)
+	keeping, stopKeeping := context.WithCancel(failed)
+	defer stopFacing()
+	defer stopInner()
+	defer stopKeeping()
+
+	var facingParts, innerParts errgroup.Group
+	start := func(stage *errgroup.Group, ctx context.Context, name string, run func(context.Context) error) {
+		ended := make(chan struct{})
+		g.Go(func() error {
+			defer close(ended)
+			if err := run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+		stage.Go(func() error { <-ended; return nil })
+	}
+	var keepingParts errgroup.Group
+	start(&keepingParts, keeping, "store", b.store.Run)
+	if b.registry != nil {
+		start(&keepingParts, keeping, "embedded registry", b.registry.Run)
+	}
+	start(&innerParts, inner, "sessions", b.sessions.Run)
+	start(&innerParts, inner, "registry client", b.client.Run)
+	start(&innerParts, inner, "registry binding", b.binding.Run)
+	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.server.Serve(ctx, b.clients) })
+	if b.registryAPI != nil {
+		start(&facingParts, inner, "registry API", b.serveRegistryAPI)
+	}
+	if b.admin != nil {
+		start(&innerParts, inner, "admin", b.serveAdmin)
+	}
+	b.log.Info("serving", "clients", b.ClientAddr(), "registry", b.RegistryURL(), "admin", b.AdminURL(),
+		"bridge", b.cfg.Bridge.ID, "incarnation", b.store.Incarnation(), "data", b.cfg.Data.Dir)
+
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+		case <-failed.Done():
+			return nil
+		}
+		b.log.Info("stopping: closing client connections, sessions stay")
+		drain, cancel := context.WithTimeout(failed, b.cfg.Server.DrainTimeout+time.Second)
+		err := b.server.Drain(drain)
+		cancel()
+		stopFacing()
+		stopInner()
+		_ = facingParts.Wait()
+		_ = innerParts.Wait()
+		stopKeeping()
+		if errors.Is(err, context.DeadlineExceeded) {
+			b.log.Warn("connections were still open at the end of the drain")
+			err = nil
+		}
+		return err
+	})
+	err := g.Wait()
+	if err == nil {
+		b.log.Info("stopped")
+	}
+	return err
+}
+
+func (b *Bridge) serveRegistryAPI(ctx context.Context) error {
+	return embedded.ServeHTTP(ctx, b.registry, embedded.HTTPConfig{
+		Listener: b.registryAPI, Token: b.cfg.Registry.Token, Log: b.log.With("component", "registry"),
+	})
+}
+
+func (b *Bridge) serveAdmin(ctx context.Context) error {
+	sources := metrics.Sources{
+		Ready:    func() bool { ok, _ := b.binding.Ready(); return ok },
+		Server:   b.server.Stats,
+		Sessions: b.sessions.Stats,
+		Tree:     b.tree.Stats,
+		Link:     b.client.LinkState,
+	}
+	if b.registry != nil {
+		sources.Registry = b.registry.Stats
+	}
+	return admin.Serve(ctx, b.admin, admin.Config{
+		Ready: func() (bool, []string) {
+			ok, reason := b.binding.Ready()
+			return ok, []string{reason}
+		},
+		Explain: func(path string) fmt.Stringer { return nobinding{} },
+		Metrics: metrics.Handler(metrics.New(sources)),
+		Pprof:   b.cfg.Admin.Pprof,
+		Log:     b.log.With("component", "admin"),
+	})
+}
+
+// close closes what is open; listeners that were served are closed already.
+func (b *Bridge) close() {
+	for _, ln := range []net.Listener{b.clients, b.registryAPI, b.admin} {
+		if ln != nil {
+			_ = ln.Close()
+		}
+	}
+	if b.registryDisk != nil {
+		_ = b.registryDisk.Close()
+	}
+	if b.store != nil {
+		_ = b.store.Close()
+	}
+}

@@ -1,0 +1,270 @@
+package bridge_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"zkbridge/internal/bridge"
+	"zkbridge/internal/config"
+	"zkbridge/registryclient"
+	"zkbridge/registryclient/embedded"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+}
+
+const (
+	iface     = "com.example.Greeter"
+	providers = "/dubbo/" + iface + "/providers"
+)
+
+var service = registryclient.Service{Namespace: "public", Group: "DEFAULT_GROUP", Name: "providers:" + iface + "::"}
+
+// running is a bridge under test.
+type running struct {
+	*bridge.Bridge
+	stop func() error
+}
+
+func defaults(t *testing.T) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Data.Dir = filepath.Join(t.TempDir(), "data")
+	c.Server.Listen, c.Registry.Embedded.Listen, c.Admin.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.Server.DrainTimeout = 100 * time.Millisecond
+	return c
+}
+
+func start(t *testing.T, c config.Config) *running {
+	t.Helper()
+	b, err := bridge.New(c, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	stopped := false
+	r := &running{Bridge: b, stop: func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-ended
+	}}
+	t.Cleanup(func() { require.NoError(t, r.stop()) })
+	return r
+}
+
+func ready(t *testing.T, r *running) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, r.AwaitReady(ctx))
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+func connect(t *testing.T, r *running) *zk.Conn {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{r.ClientAddr()}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func makeDirs(t *testing.T, conn *zk.Conn, path string) {
+	t.Helper()
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		_, err := conn.Create(path[:i], nil, 0, zk.WorldACL(zk.PermAll))
+		if err != nil {
+			require.ErrorIs(t, err, zk.ErrNodeExists)
+		}
+	}
+}
+
+func providerName(host string) string {
+	return url.QueryEscape("dubbo://" + host + "/" + iface + "?application=demo&interface=" + iface + "&methods=greet&side=provider")
+}
+
+func registryOf(t *testing.T, r *running) *embedded.HTTPClient {
+	t.Helper()
+	api, err := embedded.NewHTTPClient(embedded.HTTPClientConfig{Address: r.RegistryURL()})
+	require.NoError(t, err)
+	t.Cleanup(api.Close)
+	return api
+}
+
+func instances(t *testing.T, api *embedded.HTTPClient) []string {
+	t.Helper()
+	list, err := api.Instances(t.Context(), service, false)
+	if errors.Is(err, registryclient.ErrNotFound) {
+		return nil
+	}
+	require.NoError(t, err)
+	var out []string
+	for _, i := range list.Instances {
+		out = append(out, net.JoinHostPort(i.IP, "20880"))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(body)
+}
+
+func TestProviderOnEitherSideIsSeenOnTheOther(t *testing.T) {
+	r := start(t, defaults(t))
+	ready(t, r)
+	api := registryOf(t, r)
+	consumer, provider := connect(t, r), connect(t, r)
+	makeDirs(t, provider, providers)
+	_, _, events, err := consumer.ChildrenW(providers)
+	require.NoError(t, err)
+
+	name := providerName("192.0.2.1:20880")
+	_, err = provider.Create(providers+"/"+name, []byte("192.0.2.1"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+	require.Equal(t, zk.EventNodeChildrenChanged, (<-events).Type)
+	require.Eventually(t, func() bool { return slices.Equal(instances(t, api), []string{"192.0.2.1:20880"}) }, 5*time.Second, 5*time.Millisecond)
+
+	names, _, events, err := consumer.ChildrenW(providers)
+	require.NoError(t, err)
+	require.Equal(t, []string{name}, names)
+	_, err = api.Register(t.Context(), service, "192.0.2.2", 20880, embedded.Registration{
+		TTL: embedded.Duration(time.Minute), Metadata: map[string]string{"interface": iface, "path": iface, "protocol": "dubbo"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, zk.EventNodeChildrenChanged, (<-events).Type)
+	names, _, err = consumer.Children(providers)
+	require.NoError(t, err)
+	require.Len(t, names, 2)
+
+	code, text := get(t, r.AdminURL()+"/explain?path="+url.QueryEscape(providers))
+	require.Equal(t, 200, code)
+	require.Contains(t, text, "192.0.2.1")
+	require.Contains(t, text, "192.0.2.2")
+	code, text = get(t, r.AdminURL()+"/metrics")
+	require.Equal(t, 200, code)
+	require.Contains(t, text, "zkbridge_ready 1")
+	require.Contains(t, text, `zkbridge_requests_total{code="ok",op="create"`)
+
+	provider.Close()
+	require.Eventually(t, func() bool { return slices.Equal(instances(t, api), []string{"192.0.2.2:20880"}) }, 5*time.Second, 5*time.Millisecond)
+	require.NoError(t, api.Deregister(t.Context(), service, "192.0.2.2", 20880))
+	require.Eventually(t, func() bool {
+		names, _, err := consumer.Children(providers)
+		return err == nil && len(names) == 0
+	}, 5*time.Second, 5*time.Millisecond)
+}
+
+func TestRestartKeepsDirectoriesAndExpiresSessions(t *testing.T) {
+	c := defaults(t)
+	r := start(t, c)
+	ready(t, r)
+	first := connect(t, r)
+	makeDirs(t, first, providers)
+	_, err := first.Create(providers+"/"+providerName("192.0.2.1:20880"), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+	_, before, err := first.Exists(providers)
+	require.NoError(t, err)
+	c.Server.Listen = r.ClientAddr()
+	session := first.SessionID()
+	require.NoError(t, r.stop())
+
+	again := start(t, c)
+	ready(t, again)
+	require.Eventually(t, func() bool { return first.State() == zk.StateHasSession && first.SessionID() != session }, 10*time.Second, 5*time.Millisecond, "the old session is told that it expired, and the client makes another")
+	names, after, err := first.Children(providers)
+	require.NoError(t, err)
+	require.Empty(t, names, "ephemerals end with the process")
+	require.Equal(t, before.Czxid, after.Czxid)
+	created, err := first.Create(providers+"/"+providerName("192.0.2.1:20880"), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+	_, stat, err := first.Exists(created)
+	require.NoError(t, err)
+	require.Greater(t, stat.Czxid, before.Pzxid, "the clock never goes back")
+	require.Eventually(t, func() bool { return len(instances(t, registryOf(t, again))) == 1 }, 5*time.Second, 5*time.Millisecond)
+}
+
+func TestRegistryAwayAtTheFirstStartKeepsTheGateClosed(t *testing.T) {
+	c := defaults(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := ln.Addr().String()
+	require.NoError(t, ln.Close())
+	c.Registry.Address = "http://" + address
+	r := start(t, c)
+	var code int
+	var text string
+	require.Eventually(t, func() bool {
+		code, text = get(t, r.AdminURL()+"/readyz")
+		return code == 503 && len(text) > len("not ready\n\n")
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Contains(t, text, address, "the reason names the registry")
+	conn, err := net.Dial("tcp", r.ClientAddr())
+	require.NoError(t, err)
+	_, err = conn.Write([]byte("srvr"))
+	require.NoError(t, err)
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "not currently serving requests")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	reg, err := embedded.New(embedded.Config{})
+	require.NoError(t, err)
+	ran := make(chan error, 1)
+	go func() { ran <- reg.Run(ctx) }()
+	go func() { served <- embedded.ServeHTTP(ctx, reg, embedded.HTTPConfig{Listen: address}) }()
+	defer func() { cancel(); require.NoError(t, <-served); require.NoError(t, <-ran) }()
+	ready(t, r)
+	makeDirs(t, connect(t, r), "/dubbo")
+}
+
+func TestASecondBridgeOnTheSameDataIsRefused(t *testing.T) {
+	c := defaults(t)
+	start(t, c)
+	_, err := bridge.New(c, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, c.Data.Dir)
+}
+
+func TestAPortInUseIsNamed(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = ln.Close() }()
+	c := defaults(t)
+	c.Admin.Listen = ln.Addr().String()
+	_, err = bridge.New(c, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "admin.listen")
+	c.Admin.Listen = "127.0.0.1:0"
+	start(t, c) // what the failed one opened is closed again
+}

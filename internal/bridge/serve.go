@@ -1,0 +1,31 @@
+package bridge
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"zkbridge/internal/config"
+)
+
+// Serve builds a bridge from cfg and runs it until ctx ends, logging to errOut.
+func Serve(ctx context.Context, cfg config.Config, errOut io.Writer) error {
+	b, err := New(cfg, Logger(cfg.Log, errOut))
+	if err != nil {
+		return err
+	}
+	return b.Run(ctx)
+}
+
+// Logger makes the log that cfg asks for.
+func Logger(cfg config.Log, out io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{}
+	var level slog.Level
+	if level.UnmarshalText([]byte(cfg.Level)) == nil {
+		options.Level = level
+	}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(out, options))
+	}
+	return slog.New(slog.NewTextHandler(out, options))
+}
