@@ -463,7 +463,7 @@ func int32s(list ...int32) []byte {
 	return b
 }
 
-func q(op, path string) string { return fmt.Sprintf("%q", path) }
+func quote(path string) string { return fmt.Sprintf("%q", path) }
 
 func ustring(s string) []byte { return append(int32s(int32(len(s))), s...) }
 

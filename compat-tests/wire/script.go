@@ -173,3 +173,5 @@ func (c *Conn) removeAll(path string) {
 		panic(stop{fmt.Sprintf("cannot remove %s: %v", path, r.Err)})
 	}
 }
+
+func (s *Stage) number(n int32) string { return fmt.Sprint(n) }

@@ -117,15 +117,15 @@ func pathScripts() []Script {
 			a.Create("/wire/a", 0)
 			for _, path := range paths {
 				raw := ustring(path)
-				a.DoBody(zkproto.OpCreate, q("create", path), join(raw, int32s(-1), int32s(1, 31), ustring("world"), ustring("anyone"), int32s(0)))
+				a.DoBody(zkproto.OpCreate, quote(path), join(raw, int32s(-1), int32s(1, 31), ustring("world"), ustring("anyone"), int32s(0)))
 				if path != "" {
-					a.DoBody(zkproto.OpExists, q("exists", path), join(raw, []byte{0}))
-					a.DoBody(zkproto.OpGetData, q("getData", path), join(raw, []byte{0}))
-					a.DoBody(zkproto.OpGetChildren, q("getChildren", path), join(raw, []byte{0}))
+					a.DoBody(zkproto.OpExists, quote(path), join(raw, []byte{0}))
+					a.DoBody(zkproto.OpGetData, quote(path), join(raw, []byte{0}))
+					a.DoBody(zkproto.OpGetChildren, quote(path), join(raw, []byte{0}))
 				}
-				a.DoBody(zkproto.OpSetData, q("setData", path), join(raw, int32s(-1, -1)))
-				a.DoBody(zkproto.OpSetACL, q("setACL", path), join(raw, int32s(1, 31), ustring("world"), ustring("anyone"), int32s(-1)))
-				a.DoBody(zkproto.OpDelete, q("delete", path), join(raw, int32s(-1)))
+				a.DoBody(zkproto.OpSetData, quote(path), join(raw, int32s(-1, -1)))
+				a.DoBody(zkproto.OpSetACL, quote(path), join(raw, int32s(1, 31), ustring("world"), ustring("anyone"), int32s(-1)))
+				a.DoBody(zkproto.OpDelete, quote(path), join(raw, int32s(-1)))
 			}
 			a.GetChildren("/wire", false)
 		}},
