@@ -35,6 +35,7 @@ type Book struct {
 	tree     *znode.Tree
 	onDirty  func(registryclient.Service, Urgency)
 	onTarget func(Target)
+	onRefuse func(Refused)
 	outcome  func(svc registryclient.Service, in registryclient.Instance) string
 
 	// Under the tree's lock.
@@ -47,6 +48,7 @@ type Book struct {
 	places    map[place]*room                     // resolved roots
 	targets   map[Target][]*room                  // the same by target
 	removals  removals                            // nodes that somebody else than their owner deleted
+	dropped   uint64                              // parameters that could not stand in a name
 	importing int64                               // zxid of the last import
 
 	// Of the transaction under way.
@@ -94,6 +96,7 @@ func NewBook(cfg BookConfig) *Book {
 		cfg:      cfg,
 		onDirty:  func(registryclient.Service, Urgency) {},
 		onTarget: func(Target) {},
+		onRefuse: func(Refused) {},
 		outcome:  func(registryclient.Service, registryclient.Instance) string { return "" },
 		tenures:  make(map[int64]Tenure),
 		byPath:   make(map[string]*Claim),
@@ -119,6 +122,19 @@ func (b *Book) OnDirty(fn func(registryclient.Service, Urgency)) { b.onDirty = f
 // whose target was not known. It is called under the tree's lock and only
 // marks. Set it before Load.
 func (b *Book) OnTarget(fn func(Target)) { b.onTarget = fn }
+
+// Refused is a claim that stays on its own side, because of how it is written.
+type Refused struct {
+	Path     string                 // of the znode; "" for an instance of the registry
+	Service  registryclient.Service // of an instance of the registry
+	Instance string                 // "ip:port" of an instance of the registry
+	Reason   translate.Reason
+	Text     string
+}
+
+// OnRefused sets what is called once for each claim that is refused, when it is
+// made. It is called under the tree's lock and only marks. Set it before Load.
+func (b *Book) OnRefused(fn func(Refused)) { b.onRefuse = fn }
 
 // OnOutcome sets where Explain asks what became of an instance that should be
 // published: "accepted", "refused by the registry: ...". fn is called without a
@@ -282,11 +298,12 @@ func (b *Book) add(c *Claim) {
 	}
 	g.claims = append(g.claims, c)
 	b.touch(g)
-	if c.Refused == "" {
-		s := b.service(c.Service)
-		s.local[c] = struct{}{}
-		b.mark(c.Service, Urgent)
+	if c.Refused != "" {
+		b.onRefuse(Refused{Path: c.Path(), Reason: c.Reason, Text: c.Refused})
+		return
 	}
+	b.service(c.Service).local[c] = struct{}{}
+	b.mark(c.Service, Urgent)
 }
 
 // drop takes a claim of ZooKeeper's side out.

@@ -46,7 +46,7 @@ type node struct {
 // The receiver does not change the list.
 func (b *Book) Import(svc registryclient.Service, list []registryclient.Instance) bool {
 	before, layouts := b.imports(svc)
-	now, same := render(svc.Name, list, before, layouts)
+	now, fresh, same := render(svc.Name, list, before, layouts)
 	if same {
 		return false
 	}
@@ -62,6 +62,9 @@ func (b *Book) Import(svc registryclient.Service, list []registryclient.Instance
 			b.furnish(svc, s.imported, r, x.Zxid())
 		}
 		b.settle(x)
+		for _, r := range fresh {
+			b.note(svc, r)
+		}
 		for c := range s.local { // ours may have to make room, or may come back
 			if u := changed[c.endpoint()]; u != 0 {
 				b.mark(svc, u)
@@ -92,20 +95,30 @@ func (b *Book) imports(svc registryclient.Service) (list []rendering, layouts ma
 	return list, layouts
 }
 
-// render translates a list, in sorted order, reusing what stands already. same
-// tells that nothing differs.
-func render(name string, list []registryclient.Instance, before []rendering, layouts map[string]translate.Layout) (now []rendering, same bool) {
+// note reports what cannot be shown of an instance that the registry has not
+// listed before. One that is disabled is in order.
+func (b *Book) note(svc registryclient.Service, r rendering) {
+	for _, n := range r.nodes {
+		b.dropped += uint64(len(n.Dropped))
+		if n.refusal != "" && n.reason != translate.ReasonDisabled {
+			b.onRefuse(Refused{Service: svc, Instance: r.instance.Address(), Reason: n.reason, Text: n.refusal})
+		}
+	}
+}
+
+// render translates a list, in sorted order, reusing what stands already. fresh
+// are those that had to be made; same tells that nothing differs.
+func render(name string, list []registryclient.Instance, before []rendering, layouts map[string]translate.Layout) (now, fresh []rendering, same bool) {
 	known := make(map[string][]rendering, len(before))
 	for _, r := range before {
 		known[r.instance.Address()] = append(known[r.instance.Address()], r)
 	}
-	reused := 0
 	for _, in := range list {
-		r := rendering{instance: in}
+		r, reused := rendering{instance: in}, false
 		if i := slices.IndexFunc(known[in.Address()], func(k rendering) bool { return k.instance.Equal(in) }); i >= 0 {
 			r = known[in.Address()][i]
 			known[in.Address()] = slices.Delete(known[in.Address()], i, i+1)
-			reused++
+			reused = true
 		}
 		for _, l := range layouts {
 			if _, ok := r.nodes[l.Name()]; !ok {
@@ -113,9 +126,12 @@ func render(name string, list []registryclient.Instance, before []rendering, lay
 			}
 		}
 		now = append(now, r)
+		if !reused {
+			fresh = append(fresh, r)
+		}
 	}
 	slices.SortFunc(now, func(a, b rendering) int { return a.instance.Compare(b.instance) })
-	return now, reused == len(list) && len(list) == len(before)
+	return now, fresh, len(fresh) == 0 && len(list) == len(before)
 }
 
 // with gives the rendering with the node that l makes of it.

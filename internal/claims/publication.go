@@ -89,18 +89,20 @@ func (b *Book) Wants(svc registryclient.Service) (yes bool) {
 
 // Stats are numbers of a Book.
 type Stats struct {
-	Local         int // claims of ZooKeeper's side
-	Registry      int // instances of the registry that are not ours
-	Standing      int // imported nodes in the tree
-	NotTranslated int // claims of ZooKeeper's side that are not published because of their name
-	Services      int // services with claims
-	Roots         int // resolved roots
+	Local         int    // claims of ZooKeeper's side
+	Registry      int    // instances of the registry that are not ours
+	Standing      int    // imported nodes in the tree
+	NotTranslated int    // claims of ZooKeeper's side that are not published because of their name
+	Services      int    // services with claims
+	Roots         int    // resolved roots
+	Dropped       uint64 // parameters of registry instances left out of their znode's name, ever
 }
 
 // Stats counts the claims. It takes time in proportion to them.
 func (b *Book) Stats() (st Stats) {
 	b.tree.View(func(*znode.View) {
 		st.Local, st.Standing, st.Services, st.Roots = len(b.byPath), len(b.standing), len(b.services), len(b.places)
+		st.Dropped = b.dropped
 		for _, c := range b.byPath {
 			if c.Refused != "" {
 				st.NotTranslated++

@@ -1,0 +1,170 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"zkbridge/internal/claims"
+	"zkbridge/registryclient"
+)
+
+// outcome is what became of a list.
+type outcome struct {
+	accepted []claims.Listed    // what the registry has from us, sorted
+	refused  map[string]refused // what it does not take
+	sent     bool               // there was a call
+	err      error              // what is to be tried again; accepted is not known then
+}
+
+// deliver publishes a list. If the registry refuses it, the instances that it
+// refuses are found and left out; on the way the registry has at any time all
+// of the list that it is known to take.
+func (p *publisher) deliver(ctx context.Context, o *outgoing, list []claims.Listed, left map[string]refused, generation uint64) outcome {
+	d := &delivery{p: p, service: o.service, generation: generation, outcome: outcome{refused: left, sent: true}}
+	err := d.send(ctx, list)
+	if errors.Is(err, registryclient.ErrInvalid) && len(list) > 0 {
+		err = d.isolate(ctx, list, o.accepted)
+	}
+	d.err = err
+	return d.outcome
+}
+
+// delivery is one list on its way, in one or several calls.
+type delivery struct {
+	p          *publisher
+	service    registryclient.Service
+	generation uint64
+	outcome
+}
+
+// send publishes exactly list.
+func (d *delivery) send(ctx context.Context, list []claims.Listed) error {
+	p := d.p
+	sortListed(list)
+	instances := make([]registryclient.Instance, len(list))
+	for i, l := range list {
+		instances[i] = l.Instance
+	}
+	p.table.Publishing(d.service, instances)
+	p.mu.Lock()
+	p.last = max(p.last+1, d.generation)
+	generation := p.last
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.PublishTimeout)
+	defer cancel()
+	begun := time.Now()
+	err := p.cfg.Client.Publish(ctx, registryclient.Publication{
+		Owner: p.cfg.Owner, Service: d.service, Generation: generation, Instances: instances,
+	})
+	if err == nil {
+		p.table.Published(d.service, instances, time.Now())
+		d.accepted = slices.Clone(list)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counted.PublishTime += time.Since(begun)
+	var failed *registryclient.Error
+	switch {
+	case err == nil:
+		p.counted.Published++
+	case errors.As(err, &failed) && !failed.Retryable():
+		p.counted.PublishRefusals++
+	default:
+		p.counted.PublishFailures++
+	}
+	return err
+}
+
+// isolate finds what the registry refuses of a list that it has refused. What
+// it had before is taken to be good until it says otherwise.
+func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed) error {
+	var good, suspects []claims.Listed
+	for _, l := range list {
+		if slices.ContainsFunc(before, func(b claims.Listed) bool { return b.Instance.Equal(l.Instance) }) {
+			good = append(good, l)
+		} else {
+			suspects = append(suspects, l)
+		}
+	}
+	if len(good) == 0 && len(before) == 0 && len(suspects) > 1 {
+		// Is it the service that is refused, not its instances? Then a call for each
+		// would be a waste.
+		err := d.send(ctx, nil)
+		if errors.Is(err, registryclient.ErrInvalid) {
+			for _, l := range suspects {
+				d.refuse(l, err)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d.accepted = nil
+	kept, err := d.try(ctx, good, suspects, true)
+	if err != nil {
+		return err
+	}
+	if !sameList(kept, d.accepted) || len(kept) == 0 && len(before) > 0 {
+		err = d.send(ctx, kept)
+		if errors.Is(err, registryclient.ErrInvalid) && len(good) > 0 {
+			// Not even what it had before is taken now.
+			kept, err = d.try(ctx, nil, kept, true)
+			if err == nil && len(kept) == 0 {
+				err = d.send(ctx, nil)
+			}
+		}
+		if errors.Is(err, registryclient.ErrInvalid) {
+			return nil // even nothing is refused: then the registry has nothing of ours
+		}
+	}
+	return err
+}
+
+// try adds to good what the registry takes of suspects, and gives both
+// together. known says that all of them at once have been refused.
+func (d *delivery) try(ctx context.Context, good, suspects []claims.Listed, known bool) ([]claims.Listed, error) {
+	if len(suspects) == 0 {
+		return good, nil
+	}
+	if !known || len(suspects) == 1 {
+		all := slices.Concat(good, suspects)
+		err := d.send(ctx, all)
+		if err == nil {
+			return all, nil
+		}
+		if !errors.Is(err, registryclient.ErrInvalid) {
+			return nil, err
+		}
+		if len(suspects) == 1 {
+			d.refuse(suspects[0], err)
+			return good, nil
+		}
+	}
+	half := len(suspects) / 2
+	good, err := d.try(ctx, good, suspects[:half], false)
+	if err != nil {
+		return nil, err
+	}
+	return d.try(ctx, good, suspects[half:], false)
+}
+
+func (d *delivery) refuse(l claims.Listed, err error) {
+	text := err.Error()
+	var failed *registryclient.Error
+	if errors.As(err, &failed) && failed.Err != nil {
+		text = failed.Err.Error()
+	}
+	d.refused[claims.Endpoint(l.Instance)] = refused{listed: l, text: text, until: time.Now().Add(d.p.cfg.RefusedRetry)}
+}
+
+// metadataSize is what registries limit: the characters of all keys and values.
+func metadataSize(in registryclient.Instance) (n int) {
+	for k, v := range in.Metadata {
+		n += utf8.RuneCountInString(k) + utf8.RuneCountInString(v)
+	}
+	return n
+}

@@ -1,0 +1,145 @@
+package registry
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"zkbridge/internal/claims"
+	"zkbridge/registryclient"
+)
+
+// gate is closed until everything that was to be imported at the start has
+// been.
+type gate struct {
+	log  *slog.Logger
+	open atomic.Bool
+
+	mu      sync.Mutex
+	started bool
+	state   registryclient.LinkState
+	waiting map[claims.Target]map[string]bool // nil: the names are not known; else the services that are missing
+	trouble string                            // the last refusal to watch names
+}
+
+func newGate(log *slog.Logger) *gate {
+	return &gate{log: log, waiting: make(map[claims.Target]map[string]bool)}
+}
+
+// start says which targets there are at the start.
+func (g *gate) start(targets []claims.Target) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, t := range targets {
+		g.waiting[t] = nil
+	}
+	g.started = true
+	g.lookLocked()
+}
+
+// named says which services of a target have to be imported. Only the first
+// answer counts; of what it names, what a later one has no more is not waited for.
+func (g *gate) named(t claims.Target, names map[string]bool) {
+	if g.open.Load() {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble = ""
+	missing, ok := g.waiting[t]
+	if !ok {
+		return
+	}
+	if missing == nil {
+		missing = make(map[string]bool, len(names))
+		for n := range names {
+			missing[n] = true
+		}
+		g.waiting[t] = missing
+	}
+	for n := range missing {
+		if !names[n] {
+			delete(missing, n)
+		}
+	}
+	g.lookLocked()
+}
+
+// imported says that a service is in the tree, or never will be.
+func (g *gate) imported(svc registryclient.Service) {
+	if g.open.Load() {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.waiting[claims.Target{Namespace: svc.Namespace, Group: svc.Group}], svc.Name)
+	g.lookLocked()
+}
+
+// refused says that the names of a target cannot be had.
+func (g *gate) refused(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble = err.Error()
+}
+
+func (g *gate) link(s registryclient.LinkState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state = s
+}
+
+func (g *gate) lookLocked() {
+	if !g.started || g.open.Load() {
+		return
+	}
+	for t, missing := range g.waiting {
+		if missing == nil || len(missing) > 0 {
+			return
+		}
+		delete(g.waiting, t)
+	}
+	g.open.Store(true)
+	g.log.Info("everything is imported from the registry: clients may connect")
+}
+
+func (g *gate) ready() (bool, string) {
+	if g.open.Load() {
+		return true, ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.started {
+		return false, "the registry binding has not started"
+	}
+	away := ""
+	switch {
+	case g.trouble != "":
+		away = " (" + g.trouble + ")"
+	case !g.state.Up:
+		away = " (the registry is away: " + g.state.Reason + ")"
+	}
+	targets := make([]claims.Target, 0, len(g.waiting))
+	for t := range g.waiting {
+		targets = append(targets, t)
+	}
+	slices.SortFunc(targets, func(a, b claims.Target) int { return a.Service("").Compare(b.Service("")) })
+	count, example := 0, registryclient.Service{}
+	for _, t := range targets {
+		if g.waiting[t] == nil {
+			return false, fmt.Sprintf("waiting for the names of the services of %s%s", t, away)
+		}
+		for n := range g.waiting[t] {
+			if count == 0 || n < example.Name {
+				example = t.Service(n)
+			}
+			count++
+		}
+	}
+	if count == 0 {
+		return g.open.Load(), "about to be ready"
+	}
+	return false, fmt.Sprintf("waiting for the first list of %d services, such as %s%s", count, example, away)
+}

@@ -1,0 +1,227 @@
+package registry
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zkbridge/internal/claims"
+	"zkbridge/registryclient"
+)
+
+// importer brings what others register into the book of claims.
+type importer struct {
+	// set at construction
+	cfg  Config
+	gate *gate
+	echo *echo
+	log  *slog.Logger
+	wake chan struct{} // holds one token when found has grown
+
+	mu      sync.Mutex
+	targets []claims.Target // found and not followed yet
+
+	snapshots, imports, echoes, failures atomic.Uint64
+	subscribed                           atomic.Int64
+}
+
+func newImporter(cfg Config, g *gate, e *echo) *importer {
+	return &importer{cfg: cfg, gate: g, echo: e, log: cfg.Log, wake: make(chan struct{}, 1)}
+}
+
+// found notes a target that a root is bound to. It is called under the tree's
+// lock.
+func (m *importer) found(t claims.Target) {
+	m.mu.Lock()
+	m.targets = append(m.targets, t)
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *importer) take() []claims.Target {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.targets
+	m.targets = nil
+	return list
+}
+
+// run follows every target until ctx ends.
+func (m *importer) run(ctx context.Context) error {
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	list := m.take()
+	m.gate.start(list)
+	for {
+		for _, t := range list {
+			f := &follower{importer: m, target: t, services: make(map[string]*subscription)}
+			followers.Go(func() { f.run(ctx) })
+		}
+		select {
+		case <-m.wake:
+			list = m.take()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pause waits after a final error of the registry; false when ctx ends.
+func (m *importer) pause(ctx context.Context, attempt int) bool {
+	const shortest, longest = time.Second, 30 * time.Second
+	bound := longest
+	if attempt < 6 {
+		bound = min(bound, shortest<<attempt)
+	}
+	t := time.NewTimer(shortest/2 + time.Duration(m.cfg.Jitter()*float64(bound)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// follower follows one target: its names, and each service that a layout wants.
+type follower struct {
+	*importer
+	target claims.Target
+
+	subscriptions sync.WaitGroup
+	services      map[string]*subscription // owned by run: calls of WatchNames' fn are serial
+}
+
+// subscription is one service that is followed.
+type subscription struct {
+	service registryclient.Service
+	cancel  context.CancelFunc
+
+	mu    sync.Mutex // held while a list is imported
+	gone  bool       // its name is not there any more
+	empty bool       // so is its last list
+	ended bool       // both: nothing is imported any more
+}
+
+func (f *follower) run(ctx context.Context) {
+	defer f.subscriptions.Wait()
+	for attempt := 0; ; attempt++ {
+		err := f.cfg.Client.WatchNames(ctx, f.target.Namespace, f.target.Group, func(names []string) {
+			attempt = 0
+			f.named(ctx, names)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		f.failures.Add(1)
+		if err != nil {
+			f.gate.refused(err)
+			if attempt == 0 {
+				f.log.Error("the registry does not let us see which services there are", "target", f.target.String(), "error", err)
+			}
+		}
+		if !f.pause(ctx, attempt) {
+			return
+		}
+	}
+}
+
+// named subscribes what is new and ends what is gone. A name may go before its
+// last instances do: then the subscription goes on until they have.
+func (f *follower) named(ctx context.Context, names []string) {
+	wanted := make(map[string]bool, len(names))
+	for _, n := range names {
+		if s := f.services[n]; s != nil && !s.named(true) {
+			wanted[n] = true
+			continue
+		}
+		svc := f.target.Service(n)
+		if !f.cfg.Book.Wants(svc) {
+			continue
+		}
+		wanted[n] = true
+		of, cancel := context.WithCancel(ctx)
+		s := &subscription{service: svc, cancel: cancel}
+		f.services[n] = s
+		f.subscriptions.Go(func() {
+			defer cancel()
+			f.subscribe(of, s)
+		})
+	}
+	for n, s := range f.services {
+		if !wanted[n] && s.named(false) {
+			delete(f.services, n)
+		}
+	}
+	f.gate.named(f.target, wanted)
+}
+
+// named notes whether the name is there, and tells whether the subscription
+// has ended.
+func (s *subscription) named(there bool) (ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = !there
+	s.endLocked()
+	return s.ended
+}
+
+func (s *subscription) endLocked() {
+	if s.gone && s.empty && !s.ended {
+		s.ended = true
+		s.cancel()
+	}
+}
+
+// subscribe follows one service until ctx ends.
+func (f *follower) subscribe(ctx context.Context, s *subscription) {
+	f.subscribed.Add(1)
+	defer f.subscribed.Add(-1)
+	for attempt := 0; ; attempt++ {
+		err := f.cfg.Client.Subscribe(ctx, s.service, func(snap registryclient.Snapshot) {
+			attempt = 0
+			f.snapshot(s, snap)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		f.failures.Add(1)
+		if err != nil {
+			if attempt == 0 {
+				f.log.Error("the registry does not let us see a service: its instances stay as they are", "service", s.service.String(), "error", err)
+			}
+			f.gate.imported(s.service) // one that is refused must not close the bridge
+		}
+		if !f.pause(ctx, attempt) {
+			return
+		}
+	}
+}
+
+// snapshot imports one list.
+func (f *follower) snapshot(s *subscription, snap registryclient.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	f.snapshots.Add(1)
+	list, own := f.echo.foreign(snap)
+	f.echoes.Add(uint64(own))
+	if f.cfg.Book.Import(snap.Service, list) {
+		f.imports.Add(1)
+	}
+	f.gate.imported(snap.Service)
+	s.empty = len(snap.Instances) == 0
+	s.endLocked()
+}
+
+func (m *importer) stats(s *Stats) {
+	s.Snapshots, s.Imports, s.Echoes = m.snapshots.Load(), m.imports.Load(), m.echoes.Load()
+	s.SubscribeErrors, s.Subscribed = m.failures.Load(), int(m.subscribed.Load())
+}

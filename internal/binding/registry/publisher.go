@@ -1,0 +1,413 @@
+package registry
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"zkbridge/internal/claims"
+	"zkbridge/registryclient"
+)
+
+// publisher keeps the registry's lists of our services what the claims say.
+type publisher struct {
+	// set at construction
+	cfg   Config
+	table *Table
+	log   *slog.Logger
+	wake  chan struct{} // holds one token when the earliest due time moved closer
+	again chan struct{} // holds one token when our services should be compared
+
+	mu       sync.Mutex
+	up       bool
+	reason   string // why not
+	services map[registryclient.Service]*outgoing
+	queue    dueQueue // services that are waiting, none that is busy
+	last     uint64   // generation of the last call
+	counted  Stats
+}
+
+// outgoing is the list of one service on its way.
+type outgoing struct {
+	service registryclient.Service
+
+	// guarded by publisher.mu
+	due     time.Time // when to look at it next; zero: no need
+	since   time.Time // since when it has been due without being looked at
+	index   int       // in the queue, -1: not there
+	busy    bool      // a worker has it
+	missing time.Time // the first report that something may have gone, not looked at yet
+	force   time.Time // publish even what is the same, unless it was accepted since: the registry may hold something else
+	retry   bool      // try again what was refused
+
+	// written under publisher.mu by the worker that has it
+	accepted   []claims.Listed // what the registry has from us, sorted
+	acceptedAt time.Time
+	doubt      bool // the outcome of the last call is not known
+	going      map[string]time.Time
+	refused    map[string]refused // by endpoint
+	attempt    int                // calls that failed in a row
+	notBefore  time.Time          // when the next may be made
+	failure    string             // of the last one
+}
+
+// refused is an instance that the registry does not take.
+type refused struct {
+	listed claims.Listed
+	text   string
+	until  time.Time // try again then
+}
+
+func newPublisher(cfg Config) *publisher {
+	return &publisher{
+		cfg: cfg, table: cfg.Table, log: cfg.Log,
+		wake: make(chan struct{}, 1), again: make(chan struct{}, 1),
+		reason: "not connected yet", services: make(map[registryclient.Service]*outgoing),
+	}
+}
+
+// mark notes that the list of a service may have changed. It is called under
+// the tree's lock.
+func (p *publisher) mark(svc registryclient.Service, u claims.Urgency) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := p.outgoingLocked(svc)
+	if u == claims.Urgent {
+		p.dueLocked(o, now.Add(p.cfg.AdditionDelay))
+		return
+	}
+	if o.missing.IsZero() {
+		o.missing = now
+	}
+	p.dueLocked(o, now.Add(p.cfg.RemovalDelay))
+}
+
+func (p *publisher) outgoingLocked(svc registryclient.Service) *outgoing {
+	o := p.services[svc]
+	if o == nil {
+		o = &outgoing{service: svc, index: -1}
+		p.services[svc] = o
+	}
+	return o
+}
+
+// dueLocked makes o due at t, if it is not due before, but not while the pause
+// after a failure lasts.
+func (p *publisher) dueLocked(o *outgoing, t time.Time) {
+	if t.Before(o.notBefore) {
+		t = o.notBefore
+	}
+	if o.since.IsZero() {
+		o.since = t
+	}
+	if !o.due.IsZero() && !t.Before(o.due) {
+		return
+	}
+	o.due = t
+	if o.busy {
+		return // the worker puts it back
+	}
+	if o.index < 0 {
+		heap.Push(&p.queue, o)
+	} else {
+		heap.Fix(&p.queue, o.index)
+	}
+	if o.index == 0 {
+		p.wakeLocked()
+	}
+}
+
+func (p *publisher) wakeLocked() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// link follows the registry's link. When it comes up, everything that waits is
+// due, and our services are compared.
+func (p *publisher) link(s registryclient.LinkState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.Up != p.up {
+		p.counted.LinkChanges++
+		if s.Up {
+			p.log.Info("the registry is reachable")
+		} else {
+			p.log.Warn("the registry is away: what clients do is kept and published when it is back", "reason", s.Reason)
+		}
+	}
+	p.up, p.reason = s.Up, s.Reason
+	if !s.Up {
+		return
+	}
+	for _, o := range p.services {
+		if o.attempt > 0 || len(o.refused) > 0 {
+			o.retry, o.notBefore = true, time.Time{}
+			p.dueLocked(o, time.Now())
+		}
+	}
+	p.wakeLocked()
+	select {
+	case p.again <- struct{}{}:
+	default:
+	}
+}
+
+// run publishes until ctx ends.
+func (p *publisher) run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for _, svc := range p.cfg.Book.Services() {
+		p.mark(svc, claims.Urgent)
+	}
+	workers.Go(func() { p.reconcile(ctx) })
+	slots := make(chan struct{}, p.cfg.Workers)
+	for {
+		o, wait := p.take()
+		if o == nil {
+			t := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+				t.Stop()
+				return nil
+			case <-p.wake:
+			case <-t.C:
+			}
+			t.Stop()
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		workers.Go(func() {
+			p.work(ctx, o)
+			<-slots
+		})
+	}
+}
+
+// take gives the next service that is due, marked busy, or how long there is
+// none. While the registry is away nothing is due.
+func (p *publisher) take() (*outgoing, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.up || len(p.queue) == 0 {
+		return nil, time.Hour
+	}
+	o := p.queue[0]
+	if wait := time.Until(o.due); wait > 0 {
+		return nil, wait
+	}
+	heap.Pop(&p.queue)
+	o.busy = true
+	o.due, o.since = time.Time{}, time.Time{}
+	return o, 0
+}
+
+// work looks at one service and publishes its list if that is called for.
+func (p *publisher) work(ctx context.Context, o *outgoing) {
+	p.mu.Lock()
+	missing, force, retry := o.missing, o.force, o.retry
+	o.missing, o.force, o.retry = time.Time{}, time.Time{}, false
+	p.mu.Unlock()
+
+	pub := p.cfg.Book.Publications(o.service)
+	now := time.Now()
+	if missing.IsZero() {
+		missing = now
+	}
+	want, left := p.takeable(o, pub.Listed, retry, now)
+	next := makePlan(want, o.accepted, o.going, missing, now, p.cfg.RemovalDelay)
+	result := outcome{accepted: next.list, refused: left}
+	if !sameList(next.list, o.accepted) || o.doubt || o.acceptedAt.Before(force) {
+		result = p.deliver(ctx, o, next.list, left, pub.Generation)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	p.settle(o, next, result, force)
+}
+
+// takeable splits what is wanted into what may be sent and what the registry
+// has refused or will.
+func (p *publisher) takeable(o *outgoing, listed []claims.Listed, retry bool, now time.Time) (want []claims.Listed, left map[string]refused) {
+	limit := p.cfg.Client.Capabilities().MetadataLimit
+	left = make(map[string]refused)
+	for _, l := range listed {
+		at := claims.Endpoint(l.Instance)
+		if size := metadataSize(l.Instance); limit > 0 && size > limit {
+			left[at] = refused{listed: l, text: fmt.Sprintf("its metadata have %d characters, the registry takes %d: raise the registry's limit, or make the provider register less (Dubbo: simplified=true)", size, limit)}
+			continue
+		}
+		if r, ok := o.refused[at]; ok && !retry && r.listed.Instance.Equal(l.Instance) && now.Before(r.until) {
+			left[at] = r
+			continue
+		}
+		want = append(want, l)
+	}
+	return want, left
+}
+
+// settle keeps what became of a publication and says when to look again.
+func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o.busy = false
+	now := time.Now()
+	p.reportLocked(o, result)
+	o.refused = result.refused
+	if result.err != nil {
+		o.doubt = true
+		if o.force.Before(force) {
+			o.force = force
+		}
+		o.attempt++
+		o.failure = result.err.Error()
+		// What was missing stays so: its time runs on.
+		o.going = next.going
+		o.notBefore = now.Add(p.backoff(o.attempt))
+		o.due = time.Time{}
+		p.dueLocked(o, o.notBefore)
+	} else {
+		if result.sent {
+			o.acceptedAt = now
+		}
+		o.accepted, o.doubt, o.attempt, o.failure, o.notBefore = result.accepted, false, 0, "", time.Time{}
+		o.going = next.going
+		if !next.next.IsZero() {
+			p.dueLocked(o, next.next)
+		}
+		for _, r := range o.refused {
+			if !r.until.IsZero() {
+				p.dueLocked(o, r.until)
+			}
+		}
+	}
+	switch {
+	case !o.due.IsZero():
+		if o.index < 0 {
+			heap.Push(&p.queue, o)
+			if o.index == 0 {
+				p.wakeLocked()
+			}
+		}
+	case len(o.accepted) == 0 && len(o.refused) == 0 && !o.doubt:
+		delete(p.services, o.service)
+	}
+}
+
+// backoff is full jitter: anything up to a bound that doubles.
+func (p *publisher) backoff(attempt int) time.Duration {
+	bound := p.cfg.RetryMax
+	if shift := attempt - 1; shift < 20 && p.cfg.RetryMin<<shift < bound {
+		bound = p.cfg.RetryMin << shift
+	}
+	return time.Duration(p.cfg.Jitter() * float64(bound))
+}
+
+// reportLocked logs what changed with a publication.
+func (p *publisher) reportLocked(o *outgoing, result outcome) {
+	log := p.log.With("service", o.service.String())
+	switch {
+	case result.err != nil && o.attempt == 0:
+		log.Warn("publishing fails: it is repeated until it succeeds", "error", result.err)
+	case result.err == nil && o.attempt > 0:
+		log.Info("publishing works again", "attempts", o.attempt+1)
+	}
+	for at, r := range result.refused {
+		if old, ok := o.refused[at]; !ok || old.text != r.text || old.listed.Path != r.listed.Path {
+			log.Warn("the registry does not take an instance: its znode works on, its neighbours are published",
+				"znode", r.listed.Path, "instance", at, "reason", r.text)
+		}
+	}
+	for at, r := range o.refused {
+		if _, ok := result.refused[at]; !ok && result.err == nil && hasEndpoint(result.accepted, at) {
+			log.Info("the registry takes the instance now", "znode", r.listed.Path, "instance", at)
+		}
+	}
+}
+
+func hasEndpoint(list []claims.Listed, at string) bool {
+	for _, l := range list {
+		if claims.Endpoint(l.Instance) == at {
+			return true
+		}
+	}
+	return false
+}
+
+// outcome answers Explain: what became of an instance that should be published.
+func (p *publisher) outcome(svc registryclient.Service, in registryclient.Instance) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := p.services[svc]
+	if o != nil {
+		if r, ok := o.refused[claims.Endpoint(in)]; ok && r.listed.Instance.Equal(in) {
+			return "refused: " + r.text
+		}
+		for _, l := range o.accepted {
+			if l.Instance.Equal(in) {
+				return "accepted at " + o.acceptedAt.Format(time.RFC3339)
+			}
+		}
+	}
+	switch {
+	case !p.up:
+		return "waiting: the registry is away: " + p.reason
+	case o != nil && o.failure != "":
+		return "waiting: " + o.failure
+	}
+	return "on its way"
+}
+
+func (p *publisher) stats(s *Stats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*s = p.counted
+	now := time.Now()
+	for _, o := range p.services {
+		if o.busy || !o.due.IsZero() && (o.attempt > 0 || !now.Before(o.due)) {
+			s.PublishPending++
+		}
+		if !o.since.IsZero() {
+			s.OldestPendingAge = max(s.OldestPendingAge, now.Sub(o.since))
+		}
+		s.PublishedNow += len(o.accepted)
+		s.RefusedNow += len(o.refused)
+	}
+	s.TableErrors = p.table.Errors()
+}
+
+// dueQueue is a heap of services by due time.
+type dueQueue []*outgoing
+
+func (q dueQueue) Len() int           { return len(q) }
+func (q dueQueue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
+func (q dueQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (q *dueQueue) Push(x any) {
+	o := x.(*outgoing)
+	o.index = len(*q)
+	*q = append(*q, o)
+}
+
+// Pop implements heap.Interface.
+func (q *dueQueue) Pop() any {
+	old := *q
+	o := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	o.index = -1
+	return o
+}
