@@ -72,6 +72,7 @@ func TestMalformed(t *testing.T) {
 		{"empty connect request", &zkproto.ConnectRequest{}, nil},
 		{"connect request without password", &zkproto.ConnectRequest{}, make([]byte, 24)},
 		{"password beyond the frame", &zkproto.ConnectRequest{}, append(make([]byte, 24), "\x00\x00\x00\x10short"...)},
+		{"null sasl token", &zkproto.SASLRequest{}, raw(minus1)},
 		{"short stat", &zkproto.ExistsResponse{}, make([]byte, zkproto.StatSize-1)},
 		{"huge identity count", &zkproto.WhoAmIResponse{}, raw(huge, pathA)},
 		{"short request header", &zkproto.RequestHeader{}, make([]byte, 7)},
@@ -81,6 +82,8 @@ func TestMalformed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.into.Decode(tt.body); !errors.Is(err, zkproto.ErrMalformed) {
 				t.Errorf("got %v, want an error that wraps ErrMalformed", err)
+			} else if null := strings.Contains(tt.name, "null"); errors.Is(err, zkproto.ErrNull) != null {
+				t.Errorf("got %v, want one that wraps ErrNull: %v", err, null)
 			}
 		})
 	}

@@ -31,7 +31,8 @@ type MultiRequest struct {
 
 // Decode reads a multi request. As in ZooKeeper (MultiOperationRecord, Op) the
 // whole request is malformed for an operation that cannot be part of a multi, a
-// read, a null ACL, an illegal create flag, or a TTL flag outside createTTL.
+// read, a null ACL (ErrNull), an illegal create flag, or a TTL flag outside
+// createTTL.
 func (m *MultiRequest) Decode(body []byte) error {
 	r := reader{src: body}
 	m.Ops = r.multi(OpMulti)
@@ -98,7 +99,7 @@ func (r *reader) creatable(o *MultiOp) {
 	switch {
 	case r.err != nil:
 	case o.ACL == nil:
-		r.fail("null acl")
+		r.failNull("acl")
 	case !o.Flags.Valid():
 		r.fail("create flags %d", o.Flags)
 	case o.Flags.TTL() && o.Op != OpCreateTTL:

@@ -5,10 +5,12 @@ type SASLRequest struct {
 	Token []byte
 }
 
-// Decode reads a sasl request.
+// Decode reads a sasl request. A null token is an error: ZooKeeper closes.
 func (m *SASLRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Token = r.buffer()
+	if m.Token = r.buffer(); m.Token == nil {
+		r.failNull("token")
+	}
 	return r.done("sasl")
 }
 

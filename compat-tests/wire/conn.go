@@ -27,10 +27,13 @@ type Conn struct {
 	name    string
 	nc      net.Conn
 	in      *bufio.Reader
+	toSend  chan []byte   // to write, which ends when it is closed
+	written chan struct{} // closed when write has ended
 	log     []string
 	xid     int32
 	pending []sent // requests without an answer, oldest first
 	gone    bool
+	ended   bool // toSend is closed
 	silent  bool // what happens is not logged
 
 	ID     int64  // of the session
@@ -58,8 +61,9 @@ func (s *Stage) Dial(name string) *Conn {
 	if err != nil {
 		panic(stop{err.Error()})
 	}
-	c := &Conn{stage: s, name: name, nc: nc, in: bufio.NewReaderSize(nc, 64<<10)}
+	c := &Conn{stage: s, name: name, nc: nc, in: bufio.NewReaderSize(nc, 64<<10), toSend: make(chan []byte, 4096), written: make(chan struct{})}
 	s.conns = append(s.conns, c)
+	go c.write()
 	return c
 }
 
@@ -91,20 +95,24 @@ func (c *Conn) Silently(fn func()) {
 	fn()
 }
 
-// SendRaw sends bytes as they are.
+// SendRaw sends bytes as they are. It does not wait until they are gone: like a
+// real client's, the connection reads meanwhile.
 func (c *Conn) SendRaw(b []byte) {
-	if c.gone {
-		return
+	if !c.ended {
+		c.toSend <- b
 	}
-	if err := c.nc.SetWriteDeadline(time.Now().Add(patience)); err != nil {
-		panic(stop{err.Error()})
+}
+
+// write is the connection's writer. An error means that the server closed: what
+// it sent before is still to be read.
+func (c *Conn) write() {
+	defer close(c.written)
+	for b := range c.toSend {
+		if _, err := c.nc.Write(b); err != nil {
+			for range c.toSend { // let the script go on
+			}
+		}
 	}
-	_, err := c.nc.Write(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		panic(stop{c.name + ": the server does not read"})
-	}
-	// Any other error means that the server closed: what it sent before is still
-	// to be read.
 }
 
 // SendHandshake sends a connect request and does not wait.
@@ -254,43 +262,41 @@ func (c *Conn) RecvAll() {
 
 // Ping is the barrier of the scripts: when it is answered, every event of what
 // was finished before has been read. Neither request nor answer are logged.
-func (c *Conn) Ping() {
+func (c *Conn) Ping() { c.ping() }
+
+// ping says whether an event came before the answer.
+func (c *Conn) ping() (event bool) {
 	if c.gone {
-		return
+		return false
 	}
 	c.send(zkproto.XidPing, zkproto.OpPing, func(dst []byte) []byte { return dst })
 	for {
 		frame := c.frame(patience)
 		if frame == nil {
-			return
+			return event
 		}
-		if h, _, err := zkproto.DecodeReply(frame); err == nil && h.Xid == zkproto.XidPing {
+		h, _, err := zkproto.DecodeReply(frame)
+		if err == nil && h.Xid == zkproto.XidPing {
 			c.answered(h.Xid)
-			return
+			return event
 		}
-		c.handle(frame)
+		if _, e := c.handle(frame); e {
+			event = true
+		}
 	}
 }
 
-// AwaitEvent reads until a notification arrives, sending pings meanwhile so that
-// the session lives. It says whether one came before the connection ended.
+// AwaitEvent sends pings, so that the session lives, until a notification has
+// come; what is behind the notification is read up to the last ping. It says
+// whether one came before the connection ended.
 func (c *Conn) AwaitEvent() bool {
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
-		c.send(zkproto.XidPing, zkproto.OpPing, func(dst []byte) []byte { return dst })
-		for {
-			frame := c.frame(patience)
-			if frame == nil {
-				return false
-			}
-			h, _, err := zkproto.DecodeReply(frame)
-			if err == nil && h.Xid == zkproto.XidPing {
-				c.answered(h.Xid)
-				break
-			}
-			if _, event := c.handle(frame); event {
-				return true
-			}
+		if c.ping() {
+			return true
+		}
+		if c.gone {
+			return false
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -312,15 +318,35 @@ func (c *Conn) ExpectClose() {
 	}
 }
 
-// Drop cuts the connection and leaves the session.
+// Drop cuts the connection, after what was sent, and leaves the session.
 func (c *Conn) Drop() {
 	c.logf("> cut")
+	c.sendRest()
 	c.hangUp()
+}
+
+// HalfClose closes the client's side, after what was sent.
+func (c *Conn) HalfClose() {
+	c.sendRest()
+	if tcp, ok := c.nc.(*net.TCPConn); ok {
+		if err := tcp.CloseWrite(); err != nil {
+			panic(stop{err.Error()})
+		}
+	}
+}
+
+func (c *Conn) sendRest() {
+	if !c.ended {
+		c.ended = true
+		close(c.toSend)
+	}
+	<-c.written
 }
 
 func (c *Conn) hangUp() {
 	c.gone = true
 	c.nc.Close()
+	c.sendRest()
 }
 
 // CloseSession ends the session and reads until the server closes.
@@ -336,6 +362,15 @@ func (c *Conn) next(wait time.Duration) (Reply, bool) {
 		return Reply{Closed: true}, false
 	}
 	return c.handle(frame)
+}
+
+// awaitZxid pings until the server's last zxid is z.
+func (c *Conn) awaitZxid(z int64) {
+	c.stage.Until("zxid "+c.stage.zxid(z), func() bool {
+		last := int64(0)
+		c.Silently(func() { last = c.Sync("/").Zxid })
+		return last >= z
+	})
 }
 
 // frame reads a frame; nil means that the connection is over.

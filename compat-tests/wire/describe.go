@@ -103,6 +103,10 @@ func describeArguments(m zkproto.Message) string {
 			" persistent=" + paths(m.Persistent) + " recursive=" + paths(m.PersistentRecursive)
 	case *zkproto.AuthRequest:
 		return fmt.Sprintf("scheme=%q auth=%s", m.Scheme, data(m.Auth))
+	case *zkproto.SASLRequest:
+		return "token=" + data(m.Token)
+	case *zkproto.DeleteContainerRequest:
+		return fmt.Sprintf("%q", m.Path)
 	case *zkproto.MultiRequest:
 		return ops(m.Ops)
 	case *zkproto.MultiReadRequest:

@@ -76,9 +76,7 @@ func fieldScripts() []Script {
 			a.Send(zkproto.OpDelete, &zkproto.DeleteRequest{Path: "/wire/d", Version: -1})
 			a.Send(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire/n-", Data: []byte("x"), ACL: open(), Flags: zkproto.FlagEphemeralSequential})
 			// The socket is cut when all are applied and no reply was read.
-			for range 4 {
-				w.AwaitEvent()
-			}
+			w.awaitZxid(s.base + 9)
 			a.Drop()
 			b := s.Resume("B", a)
 			b.Create("/wire/p", zkproto.FlagEphemeral)

@@ -77,11 +77,7 @@ func fourLetterScripts() []Script {
 		{Name: "4lw-half-closed", Rule: "spec 8.1: the client may close its side before it reads", Run: func(s *Stage) {
 			c := s.Dial("ruok")
 			c.SendRaw([]byte("ruok"))
-			if tcp, ok := c.nc.(interface{ CloseWrite() error }); ok {
-				if err := tcp.CloseWrite(); err != nil {
-					panic(stop{err.Error()})
-				}
-			}
+			c.HalfClose()
 			say(c, c.ReadText())
 		}},
 		{Name: "4lw-in-pieces", Rule: "spec 8.1: the word may come in pieces", Run: func(s *Stage) {
