@@ -438,12 +438,14 @@ func TestTreeIsTheModel(t *testing.T) {
 				var steps []op
 				for range rapid.IntRange(1, 4).Draw(r, "length") {
 					p, d := path.Draw(r, "path"), data.Draw(r, "data")
-					switch rapid.IntRange(0, 2).Draw(r, "what") {
+					switch rapid.IntRange(0, 3).Draw(r, "what") {
 					case 0:
 						steps = append(steps, func(x *znode.Tx, m *model) error { x.Put(p, d); m.put(p, d); return nil })
 					case 1:
 						steps = append(steps, func(x *znode.Tx, m *model) error { x.Remove(p); m.remove(p); return nil })
 					case 2:
+						steps = append(steps, draw())
+					case 3:
 						other := path.Draw(r, "other")
 						steps = append(steps, func(x *znode.Tx, m *model) error {
 							x.Swap(p, other, d)

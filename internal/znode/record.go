@@ -115,7 +115,11 @@ func appendTxn(dst []byte, zxid, time int64, effects []Effect) []byte {
 }
 
 func appendEffect(dst []byte, e *Effect) []byte {
-	dst = append(dst, byte(e.Kind), byte(e.Node))
+	kind := e.Kind
+	if kind == EffectAdopt { // the imported node is not in the file
+		kind = EffectNode
+	}
+	dst = append(dst, byte(kind), byte(e.Node))
 	dst = appendText(dst, e.Path)
 	switch e.Kind {
 	case EffectCreate, EffectAdopt, EffectNode:
@@ -253,7 +257,7 @@ func (r *records) txn() Txn {
 func (r *records) effect() Effect {
 	e := Effect{Kind: EffectKind(r.byte()), Node: Kind(r.byte()), Path: r.text()}
 	switch e.Kind {
-	case EffectCreate, EffectAdopt, EffectNode:
+	case EffectCreate, EffectNode:
 		e.Data, e.ACL, e.Owner = r.data(), r.acl(), r.varint()
 		e.Czxid, e.Mzxid, e.Pzxid = r.varint(), r.varint(), r.varint()
 		e.Ctime, e.Mtime = r.varint(), r.varint()

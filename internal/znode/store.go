@@ -186,7 +186,7 @@ func (s *Store) rewrite() error {
 // fill writes header and frames of a new file and syncs it.
 func (s *Store) fill(f File) error {
 	header := appendHeader(nil, fileFormat, s.nonce)
-	if _, err := f.Write(header); err != nil {
+	if err := writeAll(f, header); err != nil {
 		return err
 	}
 	s.offset = int64(len(header))
@@ -203,7 +203,7 @@ func (s *Store) fill(f File) error {
 	buf = binary.AppendVarint(buf, limit)
 	flush := func() error {
 		sealFrame(buf, s.nonce, s.offset)
-		if _, err := f.Write(buf); err != nil {
+		if err := writeAll(f, buf); err != nil {
 			return err
 		}
 		s.offset += int64(len(buf))
@@ -386,13 +386,18 @@ func (s *Store) flush() error {
 // write appends and syncs. After an error of either the file's end is not
 // known, so nothing is written again.
 func (s *Store) write(frame []byte) error {
-	switch n, err := s.file.Write(frame); {
-	case err != nil:
+	if err := writeAll(s.file, frame); err != nil {
 		return err
-	case n < len(frame):
-		return io.ErrShortWrite
 	}
 	return s.file.Sync()
+}
+
+func writeAll(w io.Writer, b []byte) error {
+	n, err := w.Write(b)
+	if err == nil && n < len(b) {
+		return io.ErrShortWrite
+	}
+	return err
 }
 
 // release moves Durable and calls those whose gate it has reached.

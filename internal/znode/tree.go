@@ -106,8 +106,10 @@ func (t *Tree) restarted() {
 	x := t.begin(Origin{Kind: Log, Why: "start"})
 	defer x.end()
 	paths := make([]string, 0, len(t.nodes))
+	t.deleteGate = 0
 	for path, n := range t.nodes {
 		n.applied, n.childrenApplied = x.zxid, x.zxid
+		n.gate, n.counterGate = 0, 0 // it was read from the disk
 		if n.reserved > n.creates { // ephemerals came here, and went with the old process
 			n.creates, n.pzxid = n.reserved, x.zxid
 		}

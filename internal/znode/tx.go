@@ -272,6 +272,7 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 		case t.imported(old) && !c.Sequential:
 			e.Kind = EffectAdopt
 			x.fresh(&e)
+			e.Pzxid = x.zxid
 			x.adopt(&e, old, acl)
 			return path, old.stat(), nil
 		case x.leaving(old):

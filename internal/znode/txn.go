@@ -19,7 +19,7 @@ const (
 	EffectDelete  EffectKind = 2 // Path goes
 	EffectData    EffectKind = 3 // Data, Version, Mzxid, Mtime
 	EffectACL     EffectKind = 4 // ACL, Aversion
-	EffectAdopt   EffectKind = 5 // as EffectCreate, in the place of an imported node
+	EffectAdopt   EffectKind = 5 // Path, an imported node so far, is as all fields say
 	EffectCounter EffectKind = 6 // after a restart Path's create counter starts at Reserved or above
 	EffectNode    EffectKind = 7 // snapshot: Path is as all fields say, its parent is not touched
 )
@@ -35,7 +35,7 @@ type Effect struct {
 	Owner    int64
 	Czxid    int64
 	Mzxid    int64
-	Pzxid    int64 // EffectNode: of the node; EffectCreate, EffectDelete: of its parent afterwards
+	Pzxid    int64 // EffectCreate, EffectDelete: of the parent afterwards; else of the node
 	Ctime    int64 // ms since 1970
 	Mtime    int64 // ms since 1970
 	Version  int32
