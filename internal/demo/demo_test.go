@@ -3,7 +3,6 @@ package demo_test
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,10 +11,8 @@ import (
 
 func TestDemoShowsBothSides(t *testing.T) {
 	var out bytes.Buffer
-	start := time.Now()
 	err := demo.Run(t.Context(), &out)
 	require.NoError(t, err, out.String())
-	require.Less(t, time.Since(start), 30*time.Second)
 	require.Contains(t, out.String(), "ZooKeeper clients see [192.0.2.1:20880 192.0.2.2:20880], the registry's clients see [192.0.2.1:20880 192.0.2.2:20880]")
 	require.Contains(t, out.String(), "ZooKeeper clients see [], the registry's clients see []")
 }
