@@ -60,14 +60,38 @@ func BuildBridge(ctx context.Context) (string, error) {
 	return GoProgram(ctx, Root(), "./cmd/zkbridge", "zkbridge")
 }
 
-var bridgeConfig = template.Must(template.New("zkbridge.yaml").Parse(`# written by the compat tests
-listen: "{{.Listen}}"
+var bridgeConfig = template.Must(template.New("zkbridge.yaml").Parse(`# Written by the compat tests.
+data:
+  dir: {{printf "%q" .Data}}
+server:
+  listen: {{printf "%q" .Listen}}
+  tickTime: {{.Tick}}
+  minSessionTimeout: {{.Min}}
+  maxSessionTimeout: {{.Max}}
+  maxConnectionsPerAddress: 0
+registry:
+{{- if .Apart}}
+  address: {{printf "%q" .RegistryURL}}
+{{- else}}
+  embedded:
+    listen: {{printf "%q" .Registry}}
+{{- end}}
+admin:
+  listen: {{printf "%q" .Admin}}
 `))
 
 func (b *bridge) writeConfig() error {
 	var out bytes.Buffer
 	err := bridgeConfig.Execute(&out, map[string]any{
-		"Listen": b.Addr(),
+		"Data":        filepath.Join(b.opts.Dir, "data"),
+		"Listen":      b.Addr(),
+		"Tick":        b.opts.tick(),
+		"Min":         b.opts.minSession(),
+		"Max":         b.opts.maxSession(),
+		"Apart":       b.apart,
+		"Registry":    b.registry,
+		"RegistryURL": b.RegistryURL(),
+		"Admin":       b.admin,
 	})
 	if err != nil {
 		return err
@@ -163,7 +187,7 @@ func (b *bridgeRegistry) StartRegistry(ctx context.Context) error {
 	}
 	p, err := Run(Command{
 		Name: "zkbridge registry serve", Log: b.regLog, Dir: b.opts.Dir,
-		Args: []string{b.program, "registry", "serve", "--listen", b.registry, "--data", filepath.Join(b.opts.Dir, "registry")},
+		Args: []string{b.program, "registry", "serve", "--listen", b.registry, "--data-dir", filepath.Join(b.opts.Dir, "registry")},
 	})
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type Relay struct {
 	wg sync.WaitGroup
 
 	mu       sync.Mutex
+	tap      Tap          // nil: nobody reads along
 	listener net.Listener // nil while connections are refused
 	pairs    map[*pair]struct{}
 	stalled  chan struct{} // not nil while nothing is forwarded; closed by Flow
@@ -34,6 +35,13 @@ type pair struct {
 	client, server net.Conn
 
 	half bool // the server's side is gone and the client does not know; guarded by the relay's mu
+}
+
+// Tap reads along. Connection is called for each connection accepted; the
+// functions it returns are given the bytes of either side, each by one
+// goroutine, before they are passed on. They must not keep them.
+type Tap interface {
+	Connection() (fromClient, fromServer func(b []byte))
 }
 
 // NewRelay listens on a reserved port of host ("" means 127.0.0.1) and relays
@@ -55,6 +63,13 @@ func NewRelay(host, server string) (*Relay, error) {
 
 // Addr is the host:port that clients connect to.
 func (r *Relay) Addr() string { return net.JoinHostPort(r.host, strconv.Itoa(r.port)) }
+
+// ReadAlong lets tap read the connections accepted from now on.
+func (r *Relay) ReadAlong(tap Tap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tap = tap
+}
 
 // Connections is the number of connections open through the relay.
 func (r *Relay) Connections() int {
@@ -201,19 +216,24 @@ func (r *Relay) serve(l net.Listener) {
 		}
 		r.pairs[p] = struct{}{}
 		r.accepted++
+		up, down := func([]byte) {}, func([]byte) {}
+		if r.tap != nil {
+			up, down = r.tap.Connection()
+		}
 		r.mu.Unlock()
-		r.wg.Go(func() { r.pass(p, client, server) })
-		r.wg.Go(func() { r.pass(p, server, client) })
+		r.wg.Go(func() { r.pass(p, client, server, up) })
+		r.wg.Go(func() { r.pass(p, server, client, down) })
 	}
 }
 
 // pass forwards from one side to the other until either ends.
-func (r *Relay) pass(p *pair, from, to net.Conn) {
+func (r *Relay) pass(p *pair, from, to net.Conn, tap func([]byte)) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		r.awaitFlow()
 		if n > 0 {
+			tap(buf[:n])
 			if _, werr := to.Write(buf[:n]); werr != nil && err == nil {
 				err = werr
 			}

@@ -11,7 +11,7 @@ import (
 	"zkbridge/compat-tests/scenario"
 )
 
-func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch)) }
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch, scenario.FetchObserver)) }
 
 func fetch(ctx context.Context) error {
 	_, err := program(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"zkbridge/compat-tests/apps"
 	"zkbridge/compat-tests/control"
+	"zkbridge/compat-tests/observer"
 )
 
 // Names of the steps.
@@ -40,6 +41,7 @@ const MaxSession = 10 * time.Second
 type Run struct {
 	Target   control.Target
 	Consumer *apps.App
+	Watch    *Watch // nil where no directory of the family is watched
 
 	family Family
 	relay  *control.Relay
@@ -52,7 +54,7 @@ type Run struct {
 
 // Play plays the scenario with target, which serves and is fresh. The consumer
 // is still running afterwards; no provider is.
-func Play(tb testing.TB, target control.Target, f Family) (*Run, Record) {
+func Play(tb testing.TB, target control.Target, f Family) *Run {
 	tb.Helper()
 	r := Open(tb, target, f)
 
@@ -68,9 +70,7 @@ func Play(tb testing.TB, target control.Target, f Family) (*Run, Record) {
 		r.Await(tb, listLimit, a, b)
 	})
 	r.step(tb, gracefulEnd, func() {
-		if err := b.End(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
+		r.End(tb, b)
 		r.Await(tb, listLimit, a)
 	})
 	r.step(tb, cut, func() {
@@ -86,12 +86,10 @@ func Play(tb testing.TB, target control.Target, f Family) (*Run, Record) {
 		r.Await(tb, restartLimit, a)
 	})
 	r.step(tb, killed, func() {
-		if err := a.Kill(); err != nil {
-			tb.Fatal(err)
-		}
+		r.Kill(tb, a)
 		r.Await(tb, expiryLimit)
 	})
-	return r, r.record
+	return r
 }
 
 // Open prepares a run: a relay in front of target for the applications, and a
@@ -111,6 +109,10 @@ func Open(tb testing.TB, target control.Target, f Family) *Run {
 	if f.Prepare != nil {
 		f.Prepare(tb, r.conn)
 	}
+	if f.Observed {
+		r.Watch = watch(tb, target, r.dir)
+		relay.ReadAlong(&observer.Tap{Root: "/dubbo", To: r.Watch})
+	}
 	return r
 }
 
@@ -119,6 +121,43 @@ func (r *Run) Provider(tb testing.TB, label string) *apps.App {
 	tb.Helper()
 	port := r.Port(tb, label)
 	return r.family.Provider(tb, Place{Name: "provider-" + label, ZooKeeper: r.relay.Addr(), Port: port, Dir: r.dir})
+}
+
+// End ends a provider gracefully.
+func (r *Run) End(tb testing.TB, p *apps.App) {
+	tb.Helper()
+	if err := p.End(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	r.fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
+}
+
+// Kill kills a provider with SIGKILL.
+func (r *Run) Kill(tb testing.TB, p *apps.App) {
+	tb.Helper()
+	r.fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
+	if err := p.Kill(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// fact tells the observer what the test did.
+func (r *Run) fact(e observer.Event) {
+	if r.Watch != nil {
+		r.Watch.Record(e)
+	}
+}
+
+// Close ends the run: the observer's verdict is the last thing recorded.
+func (r *Run) Close(tb testing.TB) Record {
+	tb.Helper()
+	if r.Watch != nil {
+		report := r.Watch.finish(tb, r.dir)
+		r.record.Flaps = len(report.Flaps)
+		tb.Logf("%s: the observer saw %d lists at the ZooKeeper side, %d at the registry's; arrivals %v; clients took themselves away: %v",
+			r.Target.Name(), report.Lists[observer.ZooKeeperSide], report.Lists[observer.RegistrySide], report.Arrivals, report.Flaps)
+	}
+	return r.record
 }
 
 // Port reserves a port; label stands for it in the record.
@@ -199,6 +238,7 @@ func same(names, addresses []string) bool {
 func (r *Run) restart(tb testing.TB) {
 	tb.Helper()
 	before := r.relay.Connections()
+	r.fact(observer.Event{Kind: observer.ServerDown})
 	r.relay.Refuse()
 	if err := r.Target.Restart(tb.Context()); err != nil {
 		tb.Fatalf("%s: restart: %v", r.Target.Name(), err)
@@ -212,6 +252,7 @@ func (r *Run) restart(tb testing.TB) {
 		}
 		time.Sleep(10 * time.Millisecond) // between two looks
 	}
+	r.fact(observer.Event{Kind: observer.ServerUp, Timeout: restartLimit})
 }
 
 // step does something and records what the consumer showed meanwhile, a call

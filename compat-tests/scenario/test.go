@@ -20,13 +20,14 @@ func Test(t *testing.T, f Family, further func(t *testing.T, r *Run)) {
 			t.Run(string(kind), func(t *testing.T) {
 				t.Parallel()
 				target := control.Start(t, kind, control.Options{MaxSession: MaxSession})
-				run, record := Play(t, target, f)
-				mu.Lock()
-				records[kind] = record
-				mu.Unlock()
+				run := Play(t, target, f)
 				if further != nil {
 					further(t, run)
 				}
+				record := run.Close(t)
+				mu.Lock()
+				records[kind] = record
+				mu.Unlock()
 			})
 		}
 	})
