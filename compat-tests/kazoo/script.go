@@ -2,6 +2,8 @@ package kazoo
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,7 +20,8 @@ const scriptLimit = 60 * time.Second
 
 var asks = regexp.MustCompile(`^(DO .*|END)$`)
 
-// play runs a script against target and returns its transcript.
+// play runs a script against target and returns its transcript, which it also
+// leaves in dir.
 func play(tb testing.TB, target control.Target, dir, script string) []string {
 	tb.Helper()
 	relay, err := control.NewRelay("", target.Addr())
@@ -53,6 +56,9 @@ func play(tb testing.TB, target control.Target, dir, script string) []string {
 		if text, ok := strings.CutPrefix(l.Text, "> "); ok {
 			transcript = append(transcript, text)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "transcript.txt"), []byte(strings.Join(transcript, "\n")+"\n"), 0o644); err != nil {
+		tb.Fatal(err)
 	}
 	return transcript
 }
