@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"zkbridge/internal/admin"
+	binding "zkbridge/internal/binding/registry"
 	"zkbridge/internal/claims"
 	"zkbridge/internal/config"
 	"zkbridge/internal/metrics"
@@ -35,7 +36,7 @@ type Bridge struct {
 	book     *claims.Book
 	sessions *sessions.Manager
 	server   *server.Server
-	binding  nobinding
+	binding  *binding.Binding
 	client   registryclient.Client
 
 	// The registry inside this process; nil when it is a process of its own.
@@ -70,7 +71,7 @@ func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
 	if err = b.buildRegistry(owner); err != nil {
 		return nil, err
 	}
-	if err = error(nil); err != nil {
+	if err = b.bind(owner); err != nil {
 		return nil, err
 	}
 	if err = b.listen(); err != nil {
@@ -155,6 +156,22 @@ func (b *Bridge) buildRegistry(owner registryclient.Owner) (err error) {
 	}
 	b.client, err = embedded.NewLocal(b.registry, owner, b.cfg.Registry.Lease)
 	return err
+}
+
+// bind joins claims and registry. The book is loaded last: what the tree brought
+// from disk marks services dirty.
+func (b *Bridge) bind(owner registryclient.Owner) error {
+	table, err := binding.OpenTable(filepath.Join(b.cfg.Data.Dir, "published.log"))
+	if err != nil {
+		return err
+	}
+	b.binding, err = binding.New(binding.Config{
+		Book: b.book, Client: b.client, Owner: owner, Table: table, Log: b.log.With("component", "binding"),
+	})
+	if err != nil {
+		return err
+	}
+	return b.book.Load(b.tree)
 }
 
 // listen opens all listeners, so that a port in use is known before anything
@@ -338,6 +355,7 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 		Server:   b.server.Stats,
 		Sessions: b.sessions.Stats,
 		Tree:     b.tree.Stats,
+		Binding:  b.binding.Stats,
 		Link:     b.client.LinkState,
 	}
 	if b.registry != nil {
@@ -348,7 +366,7 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 			ok, reason := b.binding.Ready()
 			return ok, []string{reason}
 		},
-		Explain: func(path string) fmt.Stringer { return nobinding{} },
+		Explain: func(path string) fmt.Stringer { return b.book.Explain(path) },
 		Metrics: metrics.Handler(metrics.New(sources)),
 		Pprof:   b.cfg.Admin.Pprof,
 		Log:     b.log.With("component", "admin"),

@@ -91,9 +91,9 @@ func play(ctx context.Context, b *bridge.Bridge, out io.Writer) error {
 		want []string // both sides, in the end
 	}{
 		{"ZooKeeper: provider " + bridged + " creates its ephemeral node", func(context.Context) error { return register(provider) }, []string{bridged}},
-		{"natively:  provider " + native + " registers over HTTP for 2 s", s.registerNatively, []string{bridged, native}},
+		{"natively:  provider " + native + " registers over HTTP for 2 s", s.registerNatively(2 * time.Second), []string{bridged, native}},
 		{"natively:  no heart-beat follows, so its time ends", nothing, []string{bridged}},
-		{"natively:  it registers again", s.registerNatively, []string{bridged, native}},
+		{"natively:  it registers again, for a minute", s.registerNatively(time.Minute), []string{bridged, native}},
 		{"ZooKeeper: provider " + bridged + " ends its session", func(context.Context) error { provider.Close(); return nil }, []string{native}},
 		{"natively:  provider " + native + " deregisters", s.deregisterNatively, nil},
 	}
@@ -198,12 +198,14 @@ func register(conn *zk.Conn) error {
 	return err
 }
 
-func (s *show) registerNatively(ctx context.Context) error {
-	_, err := s.registry.Register(ctx, service, nativeIP, port, embedded.Registration{
-		TTL:      embedded.Duration(2 * time.Second),
-		Metadata: map[string]string{"protocol": "dubbo", "path": iface, "interface": iface, "methods": "greet", "application": "native"},
-	})
-	return err
+func (s *show) registerNatively(ttl time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := s.registry.Register(ctx, service, nativeIP, port, embedded.Registration{
+			TTL:      embedded.Duration(ttl),
+			Metadata: map[string]string{"protocol": "dubbo", "path": iface, "interface": iface, "methods": "greet", "application": "native"},
+		})
+		return err
+	}
 }
 
 func (s *show) deregisterNatively(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"zkbridge/internal/binding/registry"
 	"zkbridge/internal/server"
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
@@ -21,6 +22,7 @@ type Sources struct {
 	Server   func() server.Stats
 	Sessions func() sessions.Stats
 	Tree     func() znode.Stats
+	Binding  func() registry.Stats
 	Link     func() registryclient.LinkState
 	Registry func() embedded.Stats // the registry inside this process
 }
@@ -43,6 +45,7 @@ func New(s Sources) *prometheus.Registry {
 	collectServer(reg, s.Server)
 	collectSessions(reg, s.Sessions)
 	collectTree(reg, s.Tree)
+	collectBinding(reg, s.Binding)
 	collectLink(reg, s.Link)
 	collectRegistry(reg, s.Registry)
 	return reg
