@@ -3,7 +3,6 @@ package embedded_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -106,7 +105,7 @@ func (r *remote) start(t *testing.T) {
 func (r *remote) Client(t *testing.T, o rc.Owner) rc.Client {
 	c, err := embedded.NewRemote(embedded.RemoteConfig{
 		Owner: o, Token: r.token, Dial: r.road.dial, Timeout: 500 * time.Millisecond, Silence: 300 * time.Millisecond, Retry: time.Millisecond, MaxRetry: 20 * time.Millisecond,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	require.NoError(t, err)
 	return c
@@ -210,7 +209,7 @@ func (r *road) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	c := &roadConn{Conn: near, road: r}
+	c := &roadConn{Conn: near, road: r, closed: make(chan struct{})}
 	r.mu.Lock()
 	r.conns[c] = true
 	r.mu.Unlock()
@@ -222,7 +221,7 @@ func (r *road) cut() {
 	defer r.mu.Unlock()
 	r.ln = nil
 	for c := range r.conns {
-		c.Conn.Close()
+		c.Close()
 	}
 	clear(r.conns)
 }
@@ -240,7 +239,7 @@ func (r *road) thaw() {
 	close(r.frozen)
 	r.frozen = nil
 	for c := range r.conns {
-		c.Conn.Close()
+		c.Close()
 	}
 	clear(r.conns)
 }
@@ -248,7 +247,14 @@ func (r *road) thaw() {
 // roadConn is the client's end of a connection.
 type roadConn struct {
 	net.Conn
-	road *road
+	road   *road
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *roadConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }
 
 func (c *roadConn) Read(p []byte) (int, error) {
@@ -257,7 +263,10 @@ func (c *roadConn) Read(p []byte) (int, error) {
 	frozen := c.road.frozen
 	c.road.mu.Unlock()
 	if frozen != nil && err == nil {
-		<-frozen
+		select {
+		case <-frozen:
+		case <-c.closed:
+		}
 		return 0, net.ErrClosed
 	}
 	return n, err
@@ -294,3 +303,10 @@ type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
+
+// canceled gives a context that has ended.
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

@@ -45,6 +45,10 @@ func OpenDir(path string) (*Dir, error) {
 		lock.Close()
 		return nil, fmt.Errorf("the data directory %s is in use by another registry: stop that one or choose another directory (%w)", path, err)
 	}
+	left, _ := filepath.Glob(filepath.Join(path, snapshotFile+".new-*")) // the pattern is right
+	for _, f := range left {                                             // a crash while saving
+		os.Remove(f)
+	}
 	return &Dir{path: path, lock: lock}, nil
 }
 

@@ -30,8 +30,7 @@ type Config struct {
 }
 
 // The registry's clock is checked at least this often, and when it is found to
-// be late by more than stallLimit, the process has stood still: all deadlines move by
-// what it was late, because the heart-beats of that time could not be heard.
+// be late by more than stallLimit, the process has stood still.
 const (
 	lookEvery  = time.Second
 	stallLimit = 500 * time.Millisecond
@@ -164,13 +163,19 @@ func (r *Registry) keepTime(ctx context.Context) {
 		case <-timer.C:
 		}
 		if late := time.Since(asleep) - wait; late > stallLimit {
-			r.mu.Lock()
-			r.stalled += late
-			r.count.stalls++
-			r.mu.Unlock()
-			r.log.Warn("the registry stood still; all deadlines are extended by that time", "for", late)
+			r.standstill(late)
 		}
 	}
+}
+
+// standstill extends all deadlines by the time that this process stood still:
+// the heart-beats of that time could not be heard.
+func (r *Registry) standstill(d time.Duration) {
+	r.mu.Lock()
+	r.stalled += d
+	r.count.stalls++
+	r.mu.Unlock()
+	r.log.Warn("the registry stood still; all deadlines are extended by that time", "for", d)
 }
 
 // nowLocked is the registry's clock: time since birth less the time in which

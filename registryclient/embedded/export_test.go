@@ -1,0 +1,28 @@
+package embedded
+
+import "time"
+
+// Standstill makes the registry believe that its process stood still for d.
+func (r *Registry) Standstill(d time.Duration) { r.standstill(d) }
+
+// OpenAPIDocument is what is served at /openapi.yaml.
+var OpenAPIDocument = openAPIDocument
+
+// Routes gives "METHOD /path" of every operation.
+func Routes() []string {
+	var list []string
+	for _, rt := range new(handler).routes() {
+		list = append(list, rt.method+" "+rt.pattern)
+	}
+	return list
+}
+
+// SnapshotFile is the name of the snapshot in a Dir.
+const SnapshotFile = snapshotFile
+
+// Remembered counts the services and groups that the registry has in memory.
+func Remembered(r *Registry) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.services) + len(r.groups)
+}
