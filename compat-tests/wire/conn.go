@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"zkbridge/zkproto"
@@ -84,7 +85,11 @@ func (s *Stage) Resume(name string, old *Conn) *Conn {
 // logf adds a line to the connection's section.
 func (c *Conn) logf(format string, args ...any) {
 	if !c.silent {
-		c.log = append(c.log, fmt.Sprintf(format, args...))
+		line := fmt.Sprintf(format, args...)
+		if c.stage.below != "" {
+			line = strings.ReplaceAll(line, c.stage.below+Root, Root)
+		}
+		c.log = append(c.log, line)
 	}
 }
 
@@ -219,8 +224,32 @@ func (c *Conn) send(xid int32, op zkproto.OpCode, build func([]byte) []byte) {
 	c.pending = append(c.pending, sent{xid, op})
 	c.SendRaw(zkproto.AppendFrame(nil, func(dst []byte) []byte {
 		h := zkproto.RequestHeader{Xid: xid, Op: op}
-		return build(h.AppendTo(dst))
+		return append(h.AppendTo(dst), c.stage.moveBelow(build(nil))...)
 	}))
+}
+
+// moveBelow puts what the nodes of the script are below in front of every path
+// in the body of a request. Every path of a script begins with Root, and has its
+// length in front.
+func (s *Stage) moveBelow(body []byte) []byte {
+	if s.below == "" {
+		return body
+	}
+	var out []byte
+	for {
+		i := bytes.Index(body, []byte(Root))
+		if i < 4 {
+			return append(out, body...)
+		}
+		out = append(out, body[:i-4]...)
+		if n := int32(binary.BigEndian.Uint32(body[i-4:])); n >= int32(len(Root)) {
+			out = append(append(out, int32s(n+int32(len(s.below)))...), s.below...)
+		} else {
+			out = append(out, body[i-4:i]...)
+		}
+		out = append(out, Root...)
+		body = body[i+len(Root):]
+	}
 }
 
 // Do sends a request and reads until it is answered; events that come before
@@ -368,7 +397,7 @@ func (c *Conn) next(wait time.Duration) (Reply, bool) {
 func (c *Conn) awaitZxid(z int64) {
 	c.stage.Until("zxid "+c.stage.zxid(z), func() bool {
 		last := int64(0)
-		c.Silently(func() { last = c.Sync("/").Zxid })
+		c.Silently(func() { last = c.DoXid(zkproto.XidPing, zkproto.OpPing, nil).Zxid })
 		return last >= z
 	})
 }

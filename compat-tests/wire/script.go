@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,10 +29,15 @@ const Root = "/wire"
 // opening, the lines of what was sent and received.
 type Transcript string
 
+// Below is where the nodes of a script are, like a client's chroot: "" or a
+// path. What differs by it is not told in the transcript.
+type Below string
+
 // Stage is one run of a script.
 type Stage struct {
 	ctx      context.Context
 	addr     string
+	below    string
 	base     int64            // zxids are told relative to this one
 	sessions map[int64]string // id to the name of the connection that got it
 	opened   []opened         // to be closed in the end
@@ -50,9 +56,9 @@ type stop struct{ why string }
 // Play runs a script against the server at addr, which should be idle
 // otherwise. An error means that the script could not be played to its end;
 // the transcript is then what was seen until then.
-func Play(ctx context.Context, script Script, addr string) (t Transcript, err error) {
-	s := &Stage{ctx: ctx, addr: addr, sessions: map[int64]string{}}
-	if s.base, err = sweep(ctx, addr, nil); err != nil {
+func Play(ctx context.Context, script Script, addr string, below Below) (t Transcript, err error) {
+	s := &Stage{ctx: ctx, addr: addr, below: string(below), sessions: map[int64]string{}}
+	if s.base, err = s.sweep(nil); err != nil {
 		return "", fmt.Errorf("before %s: %w", script.Name, err)
 	}
 	defer func() {
@@ -60,7 +66,7 @@ func Play(ctx context.Context, script Script, addr string) (t Transcript, err er
 		for _, c := range s.conns {
 			c.hangUp()
 		}
-		if _, after := sweep(ctx, addr, s.opened); after != nil && err == nil {
+		if _, after := s.sweep(s.opened); after != nil && err == nil {
 			err = fmt.Errorf("after %s: %w", script.Name, after)
 		}
 	}()
@@ -133,34 +139,48 @@ func (s *Stage) session(id int64) string {
 
 // sweep ends the sessions that a script left, removes its nodes, and returns
 // the server's last zxid.
-func sweep(ctx context.Context, addr string, left []opened) (int64, error) {
-	s := &Stage{ctx: ctx, addr: addr, sessions: map[int64]string{}}
+func (s *Stage) sweep(left []opened) (int64, error) {
+	w := &Stage{ctx: s.ctx, addr: s.addr, sessions: map[int64]string{}}
 	defer func() {
-		for _, c := range s.conns {
+		for _, c := range w.conns {
 			c.hangUp()
 		}
 	}()
 	var last int64
-	err := s.run(Script{Name: "clean up", Run: func(s *Stage) {
+	err := w.run(Script{Name: "clean up", Run: func(w *Stage) {
 		for _, o := range left {
-			c := s.Dial("old")
+			c := w.Dial("old")
 			if c.Handshake(zkproto.ConnectRequest{Timeout: 30000, SessionID: o.id, Passwd: o.passwd}).SessionID != 0 {
 				c.CloseSession()
 			}
 		}
-		c := s.Connect("sweeper")
-		list, _ := c.Do(zkproto.OpGetChildren, &zkproto.GetChildrenRequest{Path: "/"}).Body.(*zkproto.GetChildrenResponse)
-		if list == nil {
-			panic(stop{"cannot list /"})
-		}
-		for _, name := range list.Children {
-			if strings.HasPrefix("/"+name, Root) {
-				c.removeAll("/" + name)
+		c := w.Connect("sweeper")
+		c.makeAll(s.below)
+		for _, dir := range []string{"", s.below} {
+			list, _ := c.GetChildren(cmp.Or(dir, "/"), false).Body.(*zkproto.GetChildrenResponse)
+			if list == nil {
+				panic(stop{"cannot list " + dir})
+			}
+			for _, name := range list.Children {
+				if strings.HasPrefix("/"+name, Root) {
+					c.removeAll(dir + "/" + name)
+				}
 			}
 		}
 		last = c.CloseSession().Zxid
 	}})
 	return last, err
+}
+
+// makeAll makes the nodes of a path that are missing.
+func (c *Conn) makeAll(path string) {
+	if path == "" {
+		return
+	}
+	c.makeAll(path[:strings.LastIndexByte(path, '/')])
+	if r := c.Create(path, zkproto.FlagPersistent); r.Err != zkproto.OK && r.Err != zkproto.NodeExists {
+		panic(stop{fmt.Sprintf("cannot make %s: %v", path, r.Err)})
+	}
 }
 
 func (c *Conn) removeAll(path string) {

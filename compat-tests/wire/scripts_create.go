@@ -1,6 +1,10 @@
 package wire
 
-import "zkbridge/zkproto"
+import (
+	"strings"
+
+	"zkbridge/zkproto"
+)
 
 func createScripts() []Script {
 	return []Script{
@@ -34,7 +38,7 @@ func createScripts() []Script {
 					case *zkproto.Create2Response:
 						path = b.Path
 					}
-					if path != "" {
+					if path = strings.TrimPrefix(path, s.below); path != "" {
 						a.Exists(path, false)
 						a.Delete(path, -1)
 					}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,11 +48,44 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestScriptsInABoundDirectory plays the scripts in a directory that is bound to
+// the registry: what a client sees must not differ there.
+func TestScriptsInABoundDirectory(t *testing.T) {
+	if !slices.Contains(control.Selected(t), control.Bridge) {
+		return
+	}
+	bridge := control.Start(t, control.Bridge, control.Options{})
+	for _, script := range wire.Scripts() {
+		if script.Fast || aboutTheRoot[script.Name] {
+			continue
+		}
+		t.Run(script.Name, func(t *testing.T) {
+			want, err := wire.Expected(script.Name, transcript(t, script))
+			require.NoError(t, err)
+			got, err := wire.Play(t.Context(), script, bridge.Addr(), "/dubbo/com.acme.Greeter/providers")
+			require.NoError(t, err, "bridge, after\n%s", got)
+			require.Equal(t, string(want), string(got), "bridge against control")
+		})
+	}
+}
+
+// aboutTheRoot are the scripts in which the parent of /wire has to be the root,
+// or the length of its name counts.
+var aboutTheRoot = map[string]bool{"watch-root": true, "create-below-zookeeper": true, "frame-limit": true}
+
+func transcript(t *testing.T, script wire.Script) wire.Transcript {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("testdata", script.Name+".txt"))
+	require.NoError(t, err)
+	_, lines, _ := strings.Cut(string(page), "\n")
+	return wire.Transcript(lines)
+}
+
 func compare(t *testing.T, script wire.Script, servers map[control.Kind]control.Target) {
 	t.Log(script.Rule)
 	file := filepath.Join("testdata", script.Name+".txt")
 	if server, ok := servers[control.ZooKeeper]; ok {
-		got, err := wire.Play(t.Context(), script, server.Addr())
+		got, err := wire.Play(t.Context(), script, server.Addr(), "")
 		require.NoError(t, err, "control, after\n%s", got)
 		page := "# " + script.Rule + "\n" + string(got)
 		if *update {
@@ -61,13 +95,10 @@ func compare(t *testing.T, script wire.Script, servers map[control.Kind]control.
 		require.NoError(t, err)
 		require.Equal(t, string(want), page, "control against testdata")
 	}
-	page, err := os.ReadFile(file)
-	require.NoError(t, err)
-	_, real, _ := strings.Cut(string(page), "\n")
-	want, err := wire.Expected(script.Name, wire.Transcript(real))
+	want, err := wire.Expected(script.Name, transcript(t, script))
 	require.NoError(t, err)
 	if server, ok := servers[control.Bridge]; ok {
-		got, err := wire.Play(t.Context(), script, server.Addr())
+		got, err := wire.Play(t.Context(), script, server.Addr(), "")
 		require.NoError(t, err, "bridge, after\n%s", got)
 		require.Equal(t, string(want), string(got), "bridge against control")
 	}
