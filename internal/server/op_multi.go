@@ -10,12 +10,15 @@ import (
 // multi, opcode 14, since 3.4: several writes and checks, all or none, with one
 // zxid. If one fails the header still says OK, and the body lists an error for
 // each: OK in front of the one that failed, its code, RuntimeInconsistency behind
-// it. A body that cannot be decoded spends a zxid, unlike that of other writes.
+// it. A body that cannot be decoded spends a zxid, unlike that of other writes,
+// unless it is a null ACL that it fails on (PrepRequestProcessor).
 //
 // Inside multi the flags may make a container of a plain create, and every
 // create but opcode 1 is answered as create2 (MultiOperationRecord).
 func (d *desk) multiWrite(body []byte) error {
-	if err := d.req.multi.Decode(body); err != nil {
+	if err := d.req.multi.Decode(body); errors.Is(err, zkproto.ErrNull) {
+		return d.malformed(err)
+	} else if err != nil {
 		d.srv.count.malformed.Add(1)
 		d.c.accuse(err)
 		return d.update((*desk).multiMalformed, (*desk).headerReply)
