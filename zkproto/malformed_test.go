@@ -82,8 +82,8 @@ func TestMalformed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.into.Decode(tt.body); !errors.Is(err, zkproto.ErrMalformed) {
 				t.Errorf("got %v, want an error that wraps ErrMalformed", err)
-			} else if null := strings.Contains(tt.name, "null"); errors.Is(err, zkproto.ErrNull) != null {
-				t.Errorf("got %v, want one that wraps ErrNull: %v", err, null)
+			} else if null := tt.name == "multi with a null acl"; errors.Is(err, zkproto.ErrNullACL) != null {
+				t.Errorf("got %v, want one that wraps ErrNullACL: %v", err, null)
 			}
 		})
 	}

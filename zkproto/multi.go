@@ -1,8 +1,15 @@
 package zkproto
 
+import "fmt"
+
 // multiHeaderSize is the length of the header in front of every part of a
 // multi: type, done, error.
 const multiHeaderSize = 9
+
+// ErrNullACL is wrapped by the error of a multi with a null list of ACLs. It is
+// the one malformed multi for which ZooKeeper spends no zxid, because it fails
+// before it asks for one.
+var ErrNullACL = fmt.Errorf("%w: null acl", ErrMalformed)
 
 // MultiOp is one operation of a multi or multiRead. Op says which, and which of
 // the other fields it uses:
@@ -31,7 +38,7 @@ type MultiRequest struct {
 
 // Decode reads a multi request. As in ZooKeeper (MultiOperationRecord, Op) the
 // whole request is malformed for an operation that cannot be part of a multi, a
-// read, a null ACL (ErrNull), an illegal create flag, or a TTL flag outside
+// read, a null ACL ([ErrNullACL]), an illegal create flag, or a TTL flag outside
 // createTTL.
 func (m *MultiRequest) Decode(body []byte) error {
 	r := reader{src: body}
@@ -99,7 +106,7 @@ func (r *reader) creatable(o *MultiOp) {
 	switch {
 	case r.err != nil:
 	case o.ACL == nil:
-		r.failNull("acl")
+		r.err = ErrNullACL
 	case !o.Flags.Valid():
 		r.fail("create flags %d", o.Flags)
 	case o.Flags.TTL() && o.Op != OpCreateTTL:

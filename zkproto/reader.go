@@ -12,11 +12,6 @@ import (
 // header, a handshake or an auth packet.
 var ErrMalformed = errors.New("malformed record")
 
-// ErrNull is wrapped, beside [ErrMalformed], by the error of a record that could
-// be read but has null where a value is needed. ZooKeeper finds that out when it
-// uses the value, which for some writes is after they got their zxid.
-var ErrNull = fmt.Errorf("%w: null", ErrMalformed)
-
 // reader takes fields off the front of src. Its first error sticks: from then
 // on every read gives zero, so that a record is checked once, at its end.
 type reader struct {
@@ -27,13 +22,6 @@ type reader struct {
 func (r *reader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
-	}
-	r.src = nil
-}
-
-func (r *reader) failNull(what string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w %s", ErrNull, what)
 	}
 	r.src = nil
 }
@@ -106,7 +94,7 @@ func (r *reader) buffer() []byte {
 func (r *reader) string() string {
 	b, null := r.sized()
 	if null {
-		r.failNull("string")
+		r.fail("null string")
 		return ""
 	}
 	return text(b)

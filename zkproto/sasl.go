@@ -9,7 +9,7 @@ type SASLRequest struct {
 func (m *SASLRequest) Decode(body []byte) error {
 	r := reader{src: body}
 	if m.Token = r.buffer(); m.Token == nil {
-		r.failNull("token")
+		r.fail("null token")
 	}
 	return r.done("sasl")
 }

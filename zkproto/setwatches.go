@@ -63,7 +63,7 @@ func (m *SetWatches2Request) AppendTo(dst []byte) []byte {
 func (r *reader) paths() []string {
 	list := r.strings()
 	if list == nil {
-		r.failNull("list")
+		r.fail("null list")
 	}
 	return list
 }

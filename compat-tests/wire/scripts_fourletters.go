@@ -104,12 +104,19 @@ var numbers = regexp.MustCompile(`\d+`)
 // shape replaces what is a server's own in the text of srvr and stat.
 func shape(text string) string {
 	var out strings.Builder
+	clients := false
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "Zookeeper version: "):
 			ok := regexp.MustCompile(`^Zookeeper version: \d+\.\d+\.\d+\S*-\S+, built on (\d{4}-\d\d-\d\d|\d\d/\d\d/\d{4}) \d\d:\d\d \S+\n$`).MatchString(line)
 			fmt.Fprintf(&out, "version line as clients read it: %v\n", ok)
 		case strings.HasPrefix(line, " /"):
+			// One line for all: a connection that has just been closed may
+			// still be listed.
+			if clients {
+				continue
+			}
+			clients = true
 			out.WriteString(numbers.ReplaceAllString(regexp.MustCompile(`/[0-9a-f.:]+\[`).ReplaceAllString(line, "/ADDRESS["), "N"))
 		case strings.HasPrefix(line, "Zxid: 0x"):
 			out.WriteString("Zxid: 0xN\n")

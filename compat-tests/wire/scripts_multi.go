@@ -87,6 +87,15 @@ func multiScripts() []Script {
 			a.DoBody(zkproto.OpMulti, "with operation 99", join(int32s(99), []byte{0}, int32s(-1), ustring("/wire")))
 			a.DoBody(zkproto.OpMulti, "cut", join(int32s(2), []byte{0}, int32s(-1), ustring("/wire")))
 			a.DoBody(zkproto.OpMulti, "no body", nil)
+			part := func(op zkproto.OpCode, fields ...[]byte) []byte {
+				return join(int32s(int32(op)), []byte{0}, int32s(-1), join(fields...), int32s(-1), []byte{1}, int32s(-1))
+			}
+			null := int32s(-1)
+			a.DoBody(zkproto.OpMulti, "create with a null path", part(zkproto.OpCreate, null, null, int32s(1, 31), ustring("world"), ustring("anyone"), int32s(0)))
+			a.DoBody(zkproto.OpMulti, "create with a null id", part(zkproto.OpCreate, ustring("/wire/a"), null, int32s(1, 31), ustring("world"), null, int32s(0)))
+			a.DoBody(zkproto.OpMulti, "delete with a null path", part(zkproto.OpDelete, null, int32s(-1)))
+			a.DoBody(zkproto.OpMulti, "setData with a null path", part(zkproto.OpSetData, null, null, int32s(-1)))
+			a.DoBody(zkproto.OpMulti, "check with a null path", part(zkproto.OpCheck, null, int32s(-1)))
 			a.DoBody(zkproto.OpMulti, "an end of another type", join(int32s(2), []byte{1}, int32s(0)))
 			a.Sync("/")
 			a.GetChildren("/wire", false)

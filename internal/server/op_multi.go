@@ -16,7 +16,7 @@ import (
 // Inside multi the flags may make a container of a plain create, and every
 // create but opcode 1 is answered as create2 (MultiOperationRecord).
 func (d *desk) multiWrite(body []byte) error {
-	if err := d.req.multi.Decode(body); errors.Is(err, zkproto.ErrNull) {
+	if err := d.req.multi.Decode(body); errors.Is(err, zkproto.ErrNullACL) {
 		return d.malformed(err)
 	} else if err != nil {
 		d.srv.count.malformed.Add(1)
