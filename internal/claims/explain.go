@@ -225,7 +225,7 @@ func (e Explanation) String() string {
 	case e.Node == nil:
 		line("%s does not exist.", e.Path)
 	default:
-		line("%s is a %s node; owner: %s.", e.Path, e.Node.Kind, e.Node.Owner)
+		line("%s is %s %s node; owner: %s.", e.Path, article(e.Node.Kind), e.Node.Kind, e.Node.Owner)
 	}
 	line("Its home is %s.", e.Home)
 	if e.Space == "" {
@@ -281,4 +281,11 @@ func (c ExplainedClaim) write(line func(string, ...any)) {
 	} else {
 		line("  not shown to ZooKeeper clients: %s.", c.ShownWhy)
 	}
+}
+
+func article(word string) string {
+	if word != "" && strings.IndexByte("aeiou", word[0]) >= 0 {
+		return "an"
+	}
+	return "a"
 }
