@@ -38,8 +38,9 @@ type conn struct {
 
 	// Written by the reader, read by anybody.
 	identities atomic.Pointer[[]znode.Identity] // never changed in place
+	carried    atomic.Pointer[sessions.Session] // session
 	received   atomic.Int64                     // requests
-	sessionID  atomic.Int64
+	stalled    atomic.Bool                      // the reader waits for its client to take bytes
 
 	// Written by anybody.
 	kicked  atomic.Pointer[string] // why the connection is being closed from outside
@@ -149,11 +150,26 @@ func (c *conn) confine(doing string) {
 	}
 	c.srv.count.panics.Add(1)
 	c.srv.log.Error("panic on a connection: it is closed, nothing else is touched",
-		"peer", c.String(), "session", sessionName(c.sessionID.Load()), "doing", doing, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		"peer", c.String(), "session", c.sessionName(), "doing", doing, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	c.shut()
 }
 
-func sessionName(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
+// sessionName is the session in logs.
+func (c *conn) sessionName() string {
+	if s := c.carried.Load(); s != nil {
+		return s.String()
+	}
+	return "none"
+}
+
+// progressed notes that the client has taken bytes. While the reader waits for
+// just that, the client's pings are stuck in front of it: it is alive all the
+// same.
+func (c *conn) progressed() {
+	if s := c.carried.Load(); s != nil && c.stalled.Load() {
+		s.Touch()
+	}
+}
 
 // serve reads and answers until the connection ends.
 func (c *conn) serve(ctx context.Context) {
@@ -206,6 +222,8 @@ func (c *conn) step() error {
 // relieve writes the outbox in the middle of the input. If more is pending than
 // the client may have, its next request waits until it has taken some.
 func (c *conn) relieve() error {
+	c.stalled.Store(true)
+	defer c.stalled.Store(false)
 	if err := c.desk.w.flush(c, c.srv.cfg.WriteTimeout); err != nil {
 		return err
 	}
@@ -231,7 +249,9 @@ func (c *conn) leaveDesk() {
 		return
 	}
 	c.out.rest()
+	c.stalled.Store(true)
 	_ = c.desk.w.flush(c, c.srv.cfg.WriteTimeout)
+	c.stalled.Store(false)
 	c.srv.putDesk(c.desk)
 	c.desk = nil
 }
@@ -241,7 +261,7 @@ func (c *conn) close(err error) {
 	why := c.kicked.Load()
 	switch {
 	case why != nil:
-		c.srv.log.Debug("connection closed", "peer", c.String(), "session", sessionName(c.sessionID.Load()), "reason", *why)
+		c.srv.log.Debug("connection closed", "peer", c.String(), "session", c.sessionName(), "reason", *why)
 		c.linger()
 	case errors.Is(err, errGoodbye), c.leaving.Load() && errors.Is(err, os.ErrDeadlineExceeded):
 		c.lastReplies()
@@ -255,7 +275,7 @@ func (c *conn) close(err error) {
 		c.srv.log.Debug("no handshake in time", "peer", c.String())
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
 	default:
-		c.srv.log.Debug("connection lost", "peer", c.String(), "session", sessionName(c.sessionID.Load()), "error", err)
+		c.srv.log.Debug("connection lost", "peer", c.String(), "session", c.sessionName(), "error", err)
 	}
 }
 
@@ -283,7 +303,7 @@ func (c *conn) accuse(err error) {
 	}
 	c.accused = true
 	if c.srv.accusers.may(c.from) {
-		c.srv.log.Warn("bad input from a client", "peer", c.String(), "session", sessionName(c.sessionID.Load()), "error", err)
+		c.srv.log.Warn("bad input from a client", "peer", c.String(), "session", c.sessionName(), "error", err)
 	}
 }
 

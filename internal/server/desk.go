@@ -231,10 +231,7 @@ func (d *desk) outcome(err error) (zkproto.Code, bool) {
 func (d *desk) malformed(err error) error {
 	d.srv.count.malformed.Add(1)
 	d.c.accuse(err)
-	return d.read(false, func(d *desk, v *znode.View) {
-		d.head(v.Zxid(), zkproto.MarshallingError)
-		d.send(0)
-	})
+	return d.read(false, func(d *desk, v *znode.View) { d.refused(v, zkproto.MarshallingError) })
 }
 
 // header answers with a header alone, as of now.

@@ -72,8 +72,8 @@ func (f *flushers) run(ctx context.Context) {
 	}
 }
 
-// lastWrite is how long a connection that is being closed may take for what is
-// still to be written to it.
+// lastWrite is how long a connection that is being closed from outside may take
+// for what is still to be written to it.
 const lastWrite = time.Second
 
 // flushEvents writes what the connection's outbox has, as far as the socket

@@ -66,12 +66,12 @@ func (c *conn) open(ctx context.Context, m *zkproto.ConnectRequest) error {
 	switch {
 	case errors.Is(err, sessions.ErrExpired):
 		c.srv.count.expired.Add(1)
-		c.srv.log.Debug("session asked for is over", "peer", c.String(), "session", sessionName(m.SessionID))
+		c.srv.log.Debug("session asked for is over", "peer", c.String(), "session", fmt.Sprintf("0x%x", uint64(m.SessionID)))
 		c.welcome(m, 0, 0, make([]byte, sessions.PasswdSize))
 		return errGoodbye
 	case err != nil:
 		c.srv.rejected(RejectedUnknownTruth)
-		c.srv.log.Debug("handshake not answered", "peer", c.String(), "session", sessionName(m.SessionID), "error", err)
+		c.srv.log.Debug("handshake not answered", "peer", c.String(), "session", fmt.Sprintf("0x%x", uint64(m.SessionID)), "error", err)
 		return errSilent
 	}
 	c.carry(s)
@@ -112,7 +112,7 @@ func (c *conn) openNew(m *zkproto.ConnectRequest, timeout time.Duration) error {
 // carry binds the connection to the session that it got.
 func (c *conn) carry(s *sessions.Session) {
 	c.session = s
-	c.sessionID.Store(s.ID())
+	c.carried.Store(s)
 }
 
 // welcome queues the connect response. The read-only byte is there if the

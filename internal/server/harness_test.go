@@ -40,6 +40,7 @@ type options struct {
 	tree     znode.Config
 	sessions sessions.Config
 	pipes    bool // net.Pipe instead of TCP, for virtual time
+	tight    bool // the kernel holds only a little for a client that does not read
 }
 
 // serve starts a server; it is stopped when the test ends.
@@ -73,6 +74,9 @@ func serve(t testing.TB, o options) *bench {
 			require.NoError(t, err)
 			return c
 		}
+		if o.tight {
+			b.listener = tight{b.listener}
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
@@ -88,6 +92,17 @@ func serve(t testing.TB, o options) *bench {
 	})
 	t.Cleanup(b.stop)
 	return b
+}
+
+// tight is a listener whose sockets hold little.
+type tight struct{ net.Listener }
+
+func (l tight) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetWriteBuffer(64 << 10)
+	}
+	return c, err
 }
 
 // logs collects log lines.

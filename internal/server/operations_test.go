@@ -61,7 +61,7 @@ func TestZxids(t *testing.T) {
 	write(last)
 	other.closed()
 	require.Zero(t, c.ok(zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("u:p")}).Zxid)
-	require.Zero(t, c.ok(zkproto.OpSASL, &zkproto.SASLRequest{}).Zxid)
+	require.Zero(t, c.ok(zkproto.OpSASL, &zkproto.SASLRequest{Token: []byte{}}).Zxid)
 	read(c.ok(zkproto.OpPing, nil))
 }
 
@@ -224,12 +224,15 @@ func TestMulti(t *testing.T) {
 	require.Len(t, c.ok(zkproto.OpMulti, &zkproto.MultiRequest{}).body, 9)
 	for _, ops := range [][]zkproto.MultiOp{
 		{{Op: zkproto.OpGetData, Path: "/m"}},
-		{{Op: zkproto.OpCreate, Path: "/m/x"}}, // null acl
 		{{Op: zkproto.OpCreate, Path: "/m/x", ACL: acl, Flags: 9}},
 		{{Op: zkproto.OpCreate, Path: "/m/x", ACL: acl, Flags: zkproto.FlagTTL}},
 	} {
-		c.fails(zkproto.MarshallingError, zkproto.OpMulti, &zkproto.MultiRequest{Ops: ops})
+		before := c.zxid
+		require.Equal(t, before+1, c.fails(zkproto.MarshallingError, zkproto.OpMulti, &zkproto.MultiRequest{Ops: ops}).Zxid)
 	}
+	before := c.zxid
+	null := []zkproto.MultiOp{{Op: zkproto.OpCreate, Path: "/m/x"}}
+	require.Equal(t, before, c.fails(zkproto.MarshallingError, zkproto.OpMulti, &zkproto.MultiRequest{Ops: null}).Zxid)
 }
 
 // Field report 15: addWatch has a body of four bytes, checkWatches and
@@ -294,6 +297,8 @@ func TestSASL(t *testing.T) {
 	f := c.ok(zkproto.OpSASL, &zkproto.SASLRequest{Token: []byte("hello")})
 	require.Equal(t, []byte{255, 255, 255, 255}, f.body)
 	c.ok(zkproto.OpPing, nil)
+	c.send(zkproto.OpSASL, &zkproto.SASLRequest{})
+	c.closed()
 }
 
 // An opcode that no client may send: -6, zxid -1, and the connection is closed

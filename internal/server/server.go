@@ -290,7 +290,7 @@ func (s *Server) cutLargest() {
 		}
 		s.rejected(RejectedBudget)
 		s.log.Warn("clients read too slowly: too much waits for all together, so the connection with most is closed; its session stays",
-			"peer", l.c.String(), "session", sessionName(l.c.sessionID.Load()), "bytes", l.n, "max_pending_total", s.cfg.MaxPendingTotal)
+			"peer", l.c.String(), "session", l.c.sessionName(), "bytes", l.n, "max_pending_total", s.cfg.MaxPendingTotal)
 		l.c.shut()
 	}
 }

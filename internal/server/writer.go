@@ -113,17 +113,39 @@ func (w *writer) write(c *conn, patience time.Duration) (int, error) {
 	if patience == 0 {
 		return 0, errWouldBlock // not a socket: no telling whether it would
 	}
-	defer func() { _ = c.nc.SetWriteDeadline(time.Time{}) }()
+	n, err := w.wait(c, patience)
+	return written + n, err
+}
+
+// writeStep is how often a goroutine that waits for a socket looks whether it
+// took anything.
+const writeStep = time.Second
+
+// wait writes w.pieces to a socket that is full, until they are written or it has
+// taken nothing for so long as patience says.
+func (w *writer) wait(c *conn, patience time.Duration) (written int, err error) {
 	w.rest = append(w.rest[:0], w.pieces...)
 	rest := w.rest // WriteTo moves it along; w.rest keeps the memory
-	for {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	defer func() {
+		clear(w.rest)
+		_ = c.nc.SetWriteDeadline(time.Time{})
+	}()
+	step := min(patience, writeStep)
+	for idle := time.Duration(0); ; {
+		if err := c.nc.SetWriteDeadline(time.Now().Add(step)); err != nil {
 			return written, err
 		}
 		n, err := rest.WriteTo(c.nc)
 		written += int(n)
-		if err == nil || n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			clear(w.rest)
+		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return written, err
+		}
+		if n > 0 {
+			idle = 0
+			c.progressed()
+			continue
+		}
+		if idle += step; idle >= patience || c.kicked.Load() != nil {
 			return written, err
 		}
 	}
