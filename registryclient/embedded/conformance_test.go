@@ -104,7 +104,7 @@ func (r *remote) start(t *testing.T) {
 
 func (r *remote) Client(t *testing.T, o rc.Owner) rc.Client {
 	c, err := embedded.NewRemote(embedded.RemoteConfig{
-		Owner: o, Token: r.token, Dial: r.road.dial, Timeout: 500 * time.Millisecond, Silence: 300 * time.Millisecond, Retry: time.Millisecond, MaxRetry: 20 * time.Millisecond,
+		Owner: o, Token: r.token, Dial: r.road.dial, Timeout: time.Second, Silence: 500 * time.Millisecond, Retry: time.Millisecond, MaxRetry: 20 * time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	require.NoError(t, err)

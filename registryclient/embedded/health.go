@@ -9,48 +9,80 @@ import (
 )
 
 // health makes one link state of the lease and the event streams: up when the
-// lease was renewed, everything is published, and no stream is broken.
+// lease was renewed and everything is published, with no doubt since, and no
+// stream is broken.
 type health struct {
 	state *latest.Value[rc.LinkState]
 
 	// guarded by mu
-	mu      sync.Mutex
-	leaseBy string             // why the lease is not good; empty: it is
-	broken  map[*stream]string // streams that are broken, and why
+	mu     sync.Mutex
+	lease  string // why the lease is not good; empty: it is
+	doubts uint64 // how often the lease was doubted
+	broken map[*stream]string
 }
 
 func newHealth() *health {
-	h := &health{state: latest.New[rc.LinkState](), leaseBy: "not connected yet", broken: make(map[*stream]string)}
-	h.state.Put(rc.LinkState{Reason: h.leaseBy, Since: time.Now()})
+	h := &health{state: latest.New[rc.LinkState](), lease: "not connected yet", broken: make(map[*stream]string)}
+	h.state.Put(rc.LinkState{Reason: h.lease, Since: time.Now()})
 	return h
 }
 
-// lease notes how the last renewal went; it tells whether the link went up or
-// down by it.
-func (h *health) lease(reason string) (changed bool) {
+// doubted gives the number of doubts, to be handed to leaseGood.
+func (h *health) doubted() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.leaseBy = reason
+	return h.doubts
+}
+
+// doubt notes a sign that the registry may have lost us: the lease counts as
+// bad until it has been renewed after this. It and the others tell whether the
+// link went up or down by it.
+func (h *health) doubt(reason string) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubts++
+	h.lease = reason
 	return h.updateLocked()
 }
 
-// stream notes how a stream is.
-func (h *health) stream(k *stream, reason string) (changed bool) {
+// leaseGood notes that the lease was renewed and everything is published. It
+// has no effect if there was a doubt since, which the renewal did not answer.
+func (h *health) leaseGood(doubts uint64) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if reason == "" {
-		delete(h.broken, k)
-	} else {
-		h.broken[k] = reason
+	if h.doubts != doubts {
+		return false
 	}
+	h.lease = ""
+	return h.updateLocked()
+}
+
+// streamBroken notes why a stream is broken. It may be because the registry
+// was restarted, so the lease is doubted too.
+func (h *health) streamBroken(s *stream, reason string) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.broken[s] = reason
+	h.doubts++
+	h.lease = reason
+	return h.updateLocked()
+}
+
+// streamGood notes that a stream is current, or is not wanted any more.
+func (h *health) streamGood(s *stream) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.broken, s)
 	return h.updateLocked()
 }
 
 func (h *health) updateLocked() (changed bool) {
-	now := rc.LinkState{Reason: h.leaseBy, Since: time.Now()}
-	for _, reason := range h.broken {
-		if now.Reason == "" || reason < now.Reason && h.leaseBy == "" {
-			now.Reason = reason
+	now := rc.LinkState{Reason: h.lease, Since: time.Now()}
+	if now.Reason == "" {
+		for _, reason := range h.broken {
+			if now.Reason == "" || reason < now.Reason {
+				now.Reason = reason
+			}
 		}
 	}
 	now.Up = now.Reason == ""

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,18 +150,19 @@ func (r *Remote) keepLease(ctx context.Context) {
 	pauses := retries{cfg: &r.cfg}
 	for {
 		wait := r.cfg.TTL / 3
+		doubts := r.health.doubted()
 		switch err := r.renewNow(ctx); {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			wait = pauses.pause()
 			r.count.failures.Add(1)
-			if r.health.lease(err.Error()) {
+			if r.health.doubt(err.Error()) {
 				r.log.Warn("link to the registry lost", "err", err)
 			}
 		default:
 			pauses.reset()
-			if r.health.lease("") {
+			if r.health.leaseGood(doubts) {
 				r.log.Info("link to the registry is up")
 			}
 		}
@@ -174,6 +176,12 @@ func (r *Remote) keepLease(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// epochOf gives the life of the registry in which a lease was opened.
+func epochOf(lease string) string {
+	epoch, _, _ := strings.Cut(lease, ".")
+	return epoch
 }
 
 // renewNow renews the lease. If it is another one than before, the registry
@@ -255,12 +263,21 @@ func (r *Remote) send(ctx context.Context, p rc.Publication) error {
 		return err
 	}
 	r.mu.Lock()
-	known := r.lease == a.Lease
+	lease := r.lease
 	r.mu.Unlock()
-	if !known {
-		poke(r.renew)
+	if lease != a.Lease {
+		r.lostBy(lease, "the registry has lost our lease; publishing everything again")
 	}
 	return nil
+}
+
+// lostBy has the lease renewed at once. If there was one, the link is down
+// until that is done.
+func (r *Remote) lostBy(lease, reason string) {
+	if lease != "" && r.health.doubt(reason) {
+		r.log.Warn("link to the registry lost", "err", reason)
+	}
+	poke(r.renew)
 }
 
 // Publish implements registryclient.Publisher.

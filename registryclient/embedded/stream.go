@@ -214,11 +214,11 @@ func (s *stream) snapshotOf(l InstanceList) rc.Snapshot {
 // pauses.
 func (r *Remote) keepStream(ctx context.Context, s *stream) {
 	pauses := retries{cfg: &r.cfg}
-	defer func() { r.health.stream(s, "") }()
+	defer func() { r.health.streamGood(s) }()
 	for {
 		err := r.readStream(ctx, s, func() {
 			pauses.reset()
-			if r.health.stream(s, "") {
+			if r.health.streamGood(s) {
 				r.log.Info("link to the registry is up")
 			}
 		})
@@ -226,10 +226,10 @@ func (r *Remote) keepStream(ctx context.Context, s *stream) {
 			return
 		}
 		r.count.reconnects.Add(1)
-		if r.health.stream(s, fmt.Sprint(err)) {
+		if r.health.streamBroken(s, fmt.Sprint(err)) {
 			r.log.Warn("link to the registry lost", "err", err)
-			poke(r.renew) // it may have been restarted
 		}
+		poke(r.renew)
 		timer := time.NewTimer(pauses.pause())
 		select {
 		case <-timer.C:
@@ -244,7 +244,7 @@ func (r *Remote) keepStream(ctx context.Context, s *stream) {
 // come.
 func (r *Remote) readStream(ctx context.Context, s *stream, good func()) error {
 	s.mu.Lock()
-	position, epoch := s.position, s.epoch
+	position := s.position
 	s.mu.Unlock()
 	b := batch{lists: make(map[string]rc.Snapshot)}
 	first := true
@@ -257,8 +257,11 @@ func (r *Remote) readStream(ctx context.Context, s *stream, good func()) error {
 				return err
 			}
 			b.resumed = m.Resumed
-			if m.Epoch != epoch {
-				poke(r.renew)
+			r.mu.Lock()
+			lease := r.lease
+			r.mu.Unlock()
+			if lease != "" && epochOf(lease) != m.Epoch {
+				r.lostBy(lease, "the registry was restarted; publishing everything again")
 			}
 		case "names":
 			m := namesEvent{Names: []string{}}

@@ -1,7 +1,6 @@
 package registrytest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -228,7 +227,7 @@ func concurrentPublications(t *testing.T, b *bench) {
 				s := service(fmt.Sprint("s", n))
 				for g := range rounds {
 					p := rc.Publication{Owner: c.owner, Service: s, Generation: uint64(g), Instances: []rc.Instance{Instance("10.0.0."+fmt.Sprint(c.owner.Bridge), 1+g)}}
-					if err := c.client.Publish(context.Background(), p); err != nil {
+					if err := persist(c.client, p); err != nil {
 						t.Errorf("got error %v, want none", err)
 					}
 				}
@@ -240,7 +239,7 @@ func concurrentPublications(t *testing.T, b *bench) {
 	for g := range rounds {
 		work.Go(func() {
 			p := rc.Publication{Owner: alice, Service: racing, Generation: uint64(g), Instances: []rc.Instance{Instance("10.0.0.1", 1+g)}}
-			if err := a.Publish(context.Background(), p); err != nil && !errors.Is(err, rc.ErrStale) {
+			if err := persist(a, p); err != nil && !errors.Is(err, rc.ErrStale) {
 				t.Errorf("got error %v, want none or stale", err)
 			}
 		})

@@ -146,12 +146,20 @@ func Instance(ip string, port int, pairs ...string) rc.Instance {
 // bridge does.
 func publish(t *testing.T, c rc.Client, o rc.Owner, s rc.Service, generation uint64, list ...rc.Instance) {
 	t.Helper()
-	var err error
-	require.Eventually(t, func() bool {
-		err = c.Publish(context.Background(), rc.Publication{Owner: o, Service: s, Generation: generation, Instances: list})
-		return !rc.Retryable(err)
-	}, Within, 10*time.Millisecond)
-	require.NoError(t, err)
+	require.NoError(t, persist(c, rc.Publication{Owner: o, Service: s, Generation: generation, Instances: list}))
+}
+
+// persist publishes p, again and again while the registry is unavailable.
+func persist(c rc.Client, p rc.Publication) error {
+	within, cancel := context.WithTimeout(context.Background(), Within)
+	defer cancel()
+	for {
+		err := c.Publish(within, p)
+		if !rc.Retryable(err) || within.Err() != nil {
+			return err
+		}
+		wait(within, 10*time.Millisecond)
+	}
 }
 
 // recording is a subscription and everything that it was told.
