@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -39,6 +41,7 @@ func Isolate(m *testing.M, fetch ...func(ctx context.Context) error) int {
 			fmt.Fprintf(os.Stderr, "set up the loopback device of the test's network namespace: %v\n", err)
 			return 1
 		}
+		allowParallel()
 		return m.Run()
 	}
 	for _, f := range append(fetch, fetchServers) {
@@ -56,6 +59,17 @@ func Isolate(m *testing.M, fetch ...func(ctx context.Context) error) int {
 }
 
 func inside() bool { return os.Getenv(insideEnv) != "" }
+
+// allowParallel lets the runs against the kinds of target go on side by side,
+// also on fewer cores: most of a run is waiting. -parallel wins over it.
+func allowParallel() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(max(len(Kinds()), runtime.GOMAXPROCS(0))))
+	}
+}
 
 // fetchServers fetches and builds the kinds of target that are selected.
 func fetchServers(ctx context.Context) error {

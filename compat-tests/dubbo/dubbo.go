@@ -101,8 +101,8 @@ func (v version) family() scenario.Family {
 		Provider:  func(tb testing.TB, p scenario.Place) *apps.App { tb.Helper(); return v.provider(tb, p) },
 		Consumer:  v.consumer,
 		Address:   address,
-		Observed:  true,
 		Directory: "/dubbo/" + Interface + "/providers",
+		Service:   "providers:" + Interface + "::",
 	}
 	if v.migrate {
 		f.Prepare = forceInterface

@@ -48,8 +48,8 @@ func family() scenario.Family {
 		Provider:          provider,
 		Consumer:          consumer,
 		Address:           func(port int) string { return fmt.Sprintf("%s:%d", control.ProviderIP, port) },
-		Observed:          true,
 		Directory:         "/dubbo/" + Interface + "/providers",
+		Service:           "providers:" + Interface + "::",
 		LosesListAfterCut: true,
 	}
 }

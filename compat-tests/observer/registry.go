@@ -22,6 +22,7 @@ type Registry struct {
 	URL       string // base URL, no slash at its end
 	Namespace string
 	Group     string
+	Services  []string // followed from the start, others when their names appear
 	To        Recorder
 }
 
@@ -33,6 +34,21 @@ func (r *Registry) Run(ctx context.Context) error {
 	var services sync.WaitGroup
 	defer services.Wait()
 	followed := map[string]bool{}
+	begin := func(name string) {
+		service, ok := strings.CutPrefix(name, "providers:")
+		if !ok || followed[name] {
+			return
+		}
+		followed[name] = true
+		services.Go(func() {
+			if err := r.followService(ctx, name, service); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	for _, name := range r.Services {
+		begin(name)
+	}
 	err := r.follow(ctx, r.group()+"/watch", func(event string, data []byte) error {
 		if event != "names" {
 			return nil
@@ -44,16 +60,7 @@ func (r *Registry) Run(ctx context.Context) error {
 			return err
 		}
 		for _, name := range names.Names {
-			service, ok := strings.CutPrefix(name, "providers:")
-			if !ok || followed[name] {
-				continue
-			}
-			followed[name] = true
-			services.Go(func() {
-				if err := r.followService(ctx, name, service); err != nil {
-					cancel(err)
-				}
-			})
+			begin(name)
 		}
 		return nil
 	}, func() {})

@@ -29,9 +29,9 @@ type Family struct {
 	// empty after its connection was lost (dubbo-go): then the server's list is
 	// judged in its place.
 	LosesListAfterCut bool
-	// Observed says that Directory is a provider directory below /dubbo: the
-	// observer watches the run.
-	Observed bool
 	// Directory is where providers register, as the server lists it.
 	Directory string
+	// Service is the registry's name of the providers; "" where the directory is
+	// nothing that the bridge publishes. With it the observer watches the run.
+	Service string
 }

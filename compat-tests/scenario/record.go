@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,21 +31,60 @@ type Record struct {
 type labels map[int]string
 
 var (
-	timestamps = regexp.MustCompile(`(timestamp(?:%3D|=|":"?))\d+`)
-	pids       = regexp.MustCompile(`(\bpid(?:%3D|=))\d+`)
-	utc        = regexp.MustCompile(`("registrationTimeUTC":)\d+`)
+	timestamps = regexp.MustCompile(`(timestamp(?:%3D|=))\d+`)
+	pids       = regexp.MustCompile(`((?:%26|%3F|&|\?)pid(?:%3D|=))\d+`)
 )
 
+// replace replaces what differs from run to run in a name or a line.
 func (l labels) replace(text string) string {
 	text = timestamps.ReplaceAllString(text, "${1}<time>")
 	text = pids.ReplaceAllString(text, "${1}<pid>")
-	text = utc.ReplaceAllString(text, "${1}<time>")
+	return l.ports(text)
+}
+
+func (l labels) ports(text string) string {
 	for port, name := range l {
 		text = regexp.MustCompile(fmt.Sprintf(`\b%d\b|%%3A%d\b`, port, port)).ReplaceAllStringFunc(text, func(m string) string {
 			return strings.TrimSuffix(m, fmt.Sprint(port)) + "<" + name + ">"
 		})
 	}
 	return text
+}
+
+// data replaces what differs from run to run in a node's data. Documents are
+// compared as such: the order of their keys is the client's, and random.
+func (l labels) data(data []byte) string {
+	var document any
+	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &document) != nil {
+		return l.replace(string(data))
+	}
+	out, err := json.Marshal(generalise(document))
+	if err != nil {
+		return err.Error()
+	}
+	return l.ports(string(out))
+}
+
+// ofTheRun are the keys of documents whose values differ from run to run. The
+// revision is a hash over what includes the port.
+var ofTheRun = []string{"pid", "timestamp", "registrationTimeUTC", "dubbo.metadata.revision"}
+
+func generalise(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			if slices.Contains(ofTheRun, key) {
+				v[key] = "<" + key + ">"
+			} else {
+				v[key] = generalise(v[key])
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = generalise(v[i])
+		}
+	}
+	return value
 }
 
 // call renders the answer to a call. Which of several providers answered is

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,12 +83,21 @@ func Play(tb testing.TB, target control.Target, f Family) *Run {
 		r.Await(tb, listLimit, a)
 	})
 	r.step(tb, restart, func() {
+		before := r.record.Steps[len(r.record.Steps)-1].Tree
 		r.restart(tb)
-		r.Await(tb, restartLimit, a)
+		// The end state: everything that stood before stands again.
+		r.awaitTree(tb, restartLimit, func(now []string) bool { return slices.Equal(now, before) })
+		r.Await(tb, listLimit, a)
 	})
 	r.step(tb, killed, func() {
 		r.Kill(tb, a)
 		r.Await(tb, expiryLimit)
+		// Its other sessions may end later.
+		r.awaitTree(tb, expiryLimit, func(now []string) bool {
+			return !slices.ContainsFunc(now, func(line string) bool {
+				return strings.HasPrefix(line, ephemeral) && strings.Contains(line, "<A>")
+			})
+		})
 	})
 	return r
 }
@@ -109,8 +119,8 @@ func Open(tb testing.TB, target control.Target, f Family) *Run {
 	if f.Prepare != nil {
 		f.Prepare(tb, r.conn)
 	}
-	if f.Observed {
-		r.Watch = watch(tb, target, r.dir)
+	if f.Service != "" {
+		r.Watch = watch(tb, target, r.dir, f.Service)
 		relay.ReadAlong(&observer.Tap{Root: "/dubbo", To: r.Watch})
 	}
 	return r
@@ -231,6 +241,20 @@ func same(names, addresses []string) bool {
 		}
 	}
 	return true
+}
+
+// awaitTree waits up to limit until the tree is as it should be. If it is not by
+// then the comparison will say in what it differs.
+func (r *Run) awaitTree(tb testing.TB, limit time.Duration, good func(lines []string) bool) {
+	tb.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		lines, err := tree(r.conn, r.labels)
+		if err == nil && good(lines) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // between two readings
+	}
+	tb.Logf("%s: the tree is not as expected after %v", r.Target.Name(), limit)
 }
 
 // restart restarts the server behind the relay and returns once as many

@@ -50,6 +50,12 @@ func Children(conn *zk.Conn, dir string) ([]string, error) {
 	return names, err
 }
 
+// Kinds of nodes in a listed tree.
+const (
+	persistent = "persistent"
+	ephemeral  = "ephemeral "
+)
+
 // tree lists every node below / but the server's own, each as one line: kind,
 // path, data, with the run's own values replaced.
 func tree(conn *zk.Conn, l labels) ([]string, error) {
@@ -75,11 +81,11 @@ func tree(conn *zk.Conn, l labels) ([]string, error) {
 			if err != nil {
 				return fmt.Errorf("read %s: %w", path, err)
 			}
-			kind := "persistent"
+			kind := persistent
 			if stat.EphemeralOwner != 0 {
-				kind = "ephemeral "
+				kind = ephemeral
 			}
-			lines = append(lines, fmt.Sprintf("%s %s %q", kind, l.replace(path), l.replace(string(data))))
+			lines = append(lines, fmt.Sprintf("%s %s %s", kind, l.replace(path), l.data(data)))
 		}
 		for _, name := range names {
 			if err := walk(dir + "/" + name); err != nil {

@@ -31,8 +31,9 @@ type Watch struct {
 	facts []observer.Event
 }
 
-// watch starts the observer in front of a target that serves.
-func watch(tb testing.TB, target control.Target, dir string) *Watch {
+// watch starts the observer in front of a target that serves. service is the
+// registry's name of what the run is about.
+func watch(tb testing.TB, target control.Target, dir, service string) *Watch {
 	tb.Helper()
 	program, err := BuildObserver(tb.Context())
 	if err != nil {
@@ -46,7 +47,7 @@ func watch(tb testing.TB, target control.Target, dir string) *Watch {
 	defer out.Close()
 	args := []string{program, "-zookeeper", target.Addr()}
 	if target.RegistryURL() != "" {
-		args = append(args, "-registry", target.RegistryURL())
+		args = append(args, "-registry", target.RegistryURL(), "-service", service)
 	}
 	w.process, err = control.Run(control.Command{Name: "observer", Args: args, Log: filepath.Join(dir, "observer.log"), Stdout: out})
 	if err != nil {

@@ -42,6 +42,7 @@ func run(args []string, out io.Writer) error {
 	registry := flags.String("registry", "", "URL of the registry to follow")
 	namespace := flags.String("namespace", "public", "the registry's namespace")
 	group := flags.String("group", "DEFAULT_GROUP", "the registry's group")
+	service := flags.String("service", "", "a service of the registry to follow before it exists")
 	file := flags.String("judge", "", "history to judge")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -67,7 +68,11 @@ func run(args []string, out io.Writer) error {
 	}
 	follow((&observer.ZooKeeper{Addr: *zookeeper, Root: *root, To: to}).Run)
 	if *registry != "" {
-		follow((&observer.Registry{URL: *registry, Namespace: *namespace, Group: *group, To: to}).Run)
+		r := &observer.Registry{URL: *registry, Namespace: *namespace, Group: *group, To: to}
+		if *service != "" {
+			r.Services = []string{*service}
+		}
+		follow(r.Run)
 	}
 	parts.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
