@@ -92,8 +92,10 @@ func (r *report) print(w io.Writer) error {
 	fmt.Fprintln(t, "case\tmeasure\tZooKeeper\tzkbridge\tfactor\tunit")
 	for _, c := range r.Cases {
 		for _, other := range []string{zookeeper, zookeeperNoSync} {
-			if _, ok := c.Samples[other]; !ok {
-				continue
+			_, measured := c.Samples[other]
+			_, control := c.Samples[zookeeper]
+			if !measured && (other != zookeeper || control || len(c.Samples) == 0) {
+				continue // but show a run of the bridge alone
 			}
 			name := c.Name
 			if other == zookeeperNoSync {
