@@ -5,6 +5,10 @@ package kazoo
 import (
 	"context"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -71,4 +75,42 @@ func TestTranscripts(t *testing.T) {
 			})
 		}
 	}
+}
+
+var fenced = regexp.MustCompile("(?s)```(yaml|python)\n(.*?)```")
+
+// The program in docs/dubbo.md that writes a migration rule does so, twice, and
+// the rule is the one that the page shows.
+func TestMigrationRuleOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(control.Root(), "docs", "dubbo.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]string{}
+	for _, m := range fenced.FindAllStringSubmatch(string(page), -1) {
+		blocks[m[1]] = m[2]
+	}
+	const address = "127.0.0.1:2181"
+	if blocks["yaml"] == "" || !strings.Contains(blocks["python"], address) {
+		t.Fatalf("docs/dubbo.md has lost its rule or its program: %q", blocks)
+	}
+	interpreter, err := python(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	control.Each(t, control.Options{}, func(t *testing.T, target control.Target) {
+		for range 2 { // the node is not there, then it is
+			cmd := exec.CommandContext(t.Context(), interpreter, "-c", strings.ReplaceAll(blocks["python"], address, target.Addr()))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			data, stat, err := scenario.Connect(t, target.Addr()).Get("/dubbo/config/DUBBO_SERVICEDISCOVERY_MIGRATION/shop-web.migration")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(data) != blocks["yaml"] || stat.EphemeralOwner != 0 {
+				t.Errorf("got %q of session %#x, want %q, persistent", data, stat.EphemeralOwner, blocks["yaml"])
+			}
+		}
+	})
 }
