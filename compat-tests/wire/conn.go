@@ -32,6 +32,7 @@ type Conn struct {
 	written chan struct{} // closed when write has ended
 	log     []string
 	xid     int32
+	events  []event
 	pending []sent // requests without an answer, oldest first
 	gone    bool
 	ended   bool // toSend is closed
@@ -39,6 +40,11 @@ type Conn struct {
 
 	ID     int64  // of the session
 	Passwd []byte // of the session
+}
+
+type event struct {
+	zkproto.WatcherEvent
+	zxid int64
 }
 
 type sent struct {
@@ -58,7 +64,7 @@ type Reply struct {
 // in the transcript.
 func (s *Stage) Dial(name string) *Conn {
 	d := net.Dialer{Timeout: patience}
-	nc, err := d.DialContext(s.ctx, "tcp", s.addr)
+	nc, err := d.DialContext(s.ctx, "tcp", s.server.Addr)
 	if err != nil {
 		panic(stop{err.Error()})
 	}
@@ -86,8 +92,8 @@ func (s *Stage) Resume(name string, old *Conn) *Conn {
 func (c *Conn) logf(format string, args ...any) {
 	if !c.silent {
 		line := fmt.Sprintf(format, args...)
-		if c.stage.below != "" {
-			line = strings.ReplaceAll(line, c.stage.below+Root, Root)
+		if c.stage.server.Below != "" {
+			line = strings.ReplaceAll(line, c.stage.server.Below+Root, Root)
 		}
 		c.log = append(c.log, line)
 	}
@@ -232,7 +238,7 @@ func (c *Conn) send(xid int32, op zkproto.OpCode, build func([]byte) []byte) {
 // in the body of a request. Every path of a script begins with Root, and has its
 // length in front.
 func (s *Stage) moveBelow(body []byte) []byte {
-	if s.below == "" {
+	if s.server.Below == "" {
 		return body
 	}
 	var out []byte
@@ -243,7 +249,7 @@ func (s *Stage) moveBelow(body []byte) []byte {
 		}
 		out = append(out, body[:i-4]...)
 		if n := int32(binary.BigEndian.Uint32(body[i-4:])); n >= int32(len(Root)) {
-			out = append(append(out, int32s(n+int32(len(s.below)))...), s.below...)
+			out = append(append(out, int32s(n+int32(len(s.server.Below)))...), s.server.Below...)
 		} else {
 			out = append(out, body[i-4:i]...)
 		}
@@ -500,6 +506,7 @@ func (c *Conn) event(h zkproto.ReplyHeader, body []byte) {
 		c.logf("! undecodable: %x", body)
 		return
 	}
+	c.events = append(c.events, event{e, h.Zxid})
 	state := ""
 	if e.State != zkproto.StateSyncConnected {
 		state = fmt.Sprintf(" state=%d", e.State)

@@ -38,6 +38,8 @@ const (
 	titleRead    = "multiRead"
 	titleClean   = "deleteContainer"
 	titleSession = "createSession"
+	titleMany    = "The end of a session with more than 256 ephemeral nodes"
+	titleRestart = "After a restart"
 )
 
 // Differences are the explained differences, script by script.
@@ -119,6 +121,40 @@ func Differences() []Difference {
 `, Ours: `
 < 1 createSession zxid=-1 -6 (unimplemented)
 < closed
+`},
+		{Script: "many-ephemerals-end", Title: titleMany, Real: `
+600 NodeDeleted with 1 zxids, 1 NodeChildrenChanged
+`, Ours: `
+600 NodeDeleted with 3 zxids, 1 NodeChildrenChanged
+`},
+		{Script: "restart-sessions", Title: titleRestart, Real: `
+> connect timeout=30000 session=session of A passwd=its own readOnly=false
+< connected 37 bytes version=0 timeout=30000 session=session of A passwd=16 bytes readOnly=false
+> 1 getChildren "/wire"
+< 1 getChildren zxid=+5 ok ["a" "b"]
+`, Ours: `
+> connect timeout=30000 session=session of A passwd=its own readOnly=false
+< connected 37 bytes version=0 timeout=0 session=0 passwd=16 bytes, all zero readOnly=false
+> 1 getChildren "/wire"
+< closed
+`},
+		{Script: "restart-sessions", Title: titleRestart, Real: `
+< 1 getChildren2 zxid=later ok ["a" "b"] {c=+3 m=+3 p=+5 times=now,now v=0 cv=2 av=0 owner=0 len=1 children=2}
+> 2 exists "/wire/a"
+< 2 exists zxid=later ok {c=+4 m=+4 p=+4 times=now,now v=0 cv=0 av=0 owner=session of A len=1 children=0}
+`, Ours: `
+< 1 getChildren2 zxid=later ok [] {c=+3 m=+3 p=later times=now,now v=0 cv=128 av=0 owner=0 len=1 children=0}
+> 2 exists "/wire/a"
+< 2 exists zxid=later -101 (no node)
+`},
+		{Script: "restart-watches", Title: titleRestart, Real: `
+> -8 setWatches data=["/wire/n"] exist=["/wire/no"] child=["/wire"]
+< -8 setWatches zxid=later ok
+`, Ours: `
+> -8 setWatches data=["/wire/n"] exist=["/wire/no"] child=["/wire"]
+! NodeDataChanged "/wire/n" zxid=-1
+! NodeChildrenChanged "/wire" zxid=-1
+< -8 setWatches zxid=later ok
 `},
 		{Script: "undecodable-acl", Title: titleNull, Real: `
 < 1 create zxid=+2 -5 (marshalling error)

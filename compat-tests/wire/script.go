@@ -16,7 +16,9 @@ type Script struct {
 	Name string // lower case, words separated by dashes; the file in testdata
 	Rule string // what it pins, and where that is written
 	Run  func(s *Stage)
-	Fast bool // needs a server with short ticks (FastTick) because it waits for an expiry
+
+	Fast     bool // needs a server with short ticks (FastTick) because it waits for an expiry
+	Restarts bool // restarts the server
 }
 
 // FastTick is the tick of the servers that [Script.Fast] scripts want.
@@ -29,16 +31,19 @@ const Root = "/wire"
 // opening, the lines of what was sent and received.
 type Transcript string
 
-// Below is where the nodes of a script are, like a client's chroot: "" or a
-// path. What differs by it is not told in the transcript.
-type Below string
+// Server is what a script is played against.
+type Server struct {
+	Addr    string
+	Below   string                      // path that the nodes of a script are below, like a client's chroot; may be ""
+	Restart func(context.Context) error // stops the server and starts it on the same data; for [Script.Restarts]
+}
 
 // Stage is one run of a script.
 type Stage struct {
 	ctx      context.Context
-	addr     string
-	below    string
+	server   Server
 	base     int64            // zxids are told relative to this one
+	mark     int64            // the last zxid before a restart, behind which zxids are only later
 	sessions map[int64]string // id to the name of the connection that got it
 	opened   []opened         // to be closed in the end
 	conns    []*Conn
@@ -53,11 +58,10 @@ type opened struct {
 // stop is what a script panics with when it cannot go on.
 type stop struct{ why string }
 
-// Play runs a script against the server at addr, which should be idle
-// otherwise. An error means that the script could not be played to its end;
+// Play runs a script against a server, which should be idle otherwise. An error means that the script could not be played to its end;
 // the transcript is then what was seen until then.
-func Play(ctx context.Context, script Script, addr string, below Below) (t Transcript, err error) {
-	s := &Stage{ctx: ctx, addr: addr, below: string(below), sessions: map[int64]string{}}
+func Play(ctx context.Context, script Script, server Server) (t Transcript, err error) {
+	s := &Stage{ctx: ctx, server: server, sessions: map[int64]string{}}
 	if s.base, err = s.sweep(nil); err != nil {
 		return "", fmt.Errorf("before %s: %w", script.Name, err)
 	}
@@ -107,6 +111,19 @@ func (s *Stage) Note(format string, args ...any) {
 	s.notes = append(s.notes, "-- "+fmt.Sprintf(format, args...))
 }
 
+// Restart restarts the server, whose last zxid c is asked for first. Every
+// connection ends.
+func (s *Stage) Restart(c *Conn) {
+	s.mark = c.Sync("/").Zxid
+	if err := s.server.Restart(s.ctx); err != nil {
+		panic(stop{"restart: " + err.Error()})
+	}
+	for _, c := range s.conns {
+		c.Silently(c.ExpectClose)
+		c.logf("-- the server was restarted")
+	}
+}
+
 // Until polls ok until it holds.
 func (s *Stage) Until(what string, ok func() bool) {
 	deadline := time.Now().Add(patience)
@@ -122,6 +139,9 @@ func (s *Stage) Until(what string, ok func() bool) {
 func (s *Stage) zxid(z int64) string {
 	if z == 0 || z == -1 {
 		return fmt.Sprint(z)
+	}
+	if s.mark != 0 && z > s.mark {
+		return "later"
 	}
 	return fmt.Sprintf("%+d", z-s.base)
 }
@@ -140,7 +160,7 @@ func (s *Stage) session(id int64) string {
 // sweep ends the sessions that a script left, removes its nodes, and returns
 // the server's last zxid.
 func (s *Stage) sweep(left []opened) (int64, error) {
-	w := &Stage{ctx: s.ctx, addr: s.addr, sessions: map[int64]string{}}
+	w := &Stage{ctx: s.ctx, server: Server{Addr: s.server.Addr}, sessions: map[int64]string{}}
 	defer func() {
 		for _, c := range w.conns {
 			c.hangUp()
@@ -155,8 +175,8 @@ func (s *Stage) sweep(left []opened) (int64, error) {
 			}
 		}
 		c := w.Connect("sweeper")
-		c.makeAll(s.below)
-		for _, dir := range []string{"", s.below} {
+		c.makeAll(s.server.Below)
+		for _, dir := range []string{"", s.server.Below} {
 			list, _ := c.GetChildren(cmp.Or(dir, "/"), false).Body.(*zkproto.GetChildrenResponse)
 			if list == nil {
 				panic(stop{"cannot list " + dir})

@@ -23,5 +23,7 @@ func Scripts() []Script {
 		decodeScripts(),
 		fieldScripts(),
 		fourLetterScripts(),
+		manyScripts(),
+		restartScripts(),
 	)
 }

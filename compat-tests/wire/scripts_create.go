@@ -38,7 +38,7 @@ func createScripts() []Script {
 					case *zkproto.Create2Response:
 						path = b.Path
 					}
-					if path = strings.TrimPrefix(path, s.below); path != "" {
+					if path = strings.TrimPrefix(path, s.server.Below); path != "" {
 						a.Exists(path, false)
 						a.Delete(path, -1)
 					}

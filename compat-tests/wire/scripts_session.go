@@ -163,6 +163,39 @@ func expiryScripts() []Script {
 		return c
 	}
 	return []Script{
+		{Name: "expiry-time", Fast: true, Rule: "field report 11: a session is over after its timeout, and at most a tick later", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Create("/wire", 0)
+			b := s.Dial("B")
+			granted := time.Duration(b.Handshake(zkproto.ConnectRequest{Timeout: 1000, Passwd: zeros, HasReadOnly: true}).Timeout) * time.Millisecond
+			a.Exists("/wire/e", true)
+			b.Create("/wire/e", zkproto.FlagEphemeral)
+			a.Ping()
+			a.Exists("/wire/e", true)
+			touched := time.Now()
+			b.Exists("/wire/e", false)
+			b.Drop()
+			a.AwaitEvent()
+			took := time.Since(touched)
+			a.logf("not before its timeout: %v", took >= granted-time.Millisecond)
+			// Half a second is for a busy machine.
+			a.logf("not a tick after it: %v", took <= granted+FastTick+500*time.Millisecond)
+		}},
+		{Name: "expiry-auth", Fast: true, Rule: "spec 5: auth packets are no sign of life", Run: func(s *Stage) {
+			a := brief(s, "A")
+			a.Create("/wire", zkproto.FlagEphemeral)
+			a.Silently(func() {
+				for range 100 {
+					if a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "ip", Auth: []byte{}}).Closed {
+						break
+					}
+					time.Sleep(FastTick / 4)
+				}
+			})
+			a.logf("closed: %v", a.gone)
+			b := s.Resume("B", a)
+			b.ExpectClose()
+		}},
 		{Name: "expiry-cut", Fast: true, Rule: "spec 5: a session whose client is gone expires with its ephemerals; it is learned on reconnect", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)

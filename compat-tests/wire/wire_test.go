@@ -56,13 +56,13 @@ func TestScriptsInABoundDirectory(t *testing.T) {
 	}
 	bridge := control.Start(t, control.Bridge, control.Options{})
 	for _, script := range wire.Scripts() {
-		if script.Fast || aboutTheRoot[script.Name] {
+		if script.Fast || script.Restarts || aboutTheRoot[script.Name] {
 			continue
 		}
 		t.Run(script.Name, func(t *testing.T) {
 			want, err := wire.Expected(script.Name, transcript(t, script))
 			require.NoError(t, err)
-			got, err := wire.Play(t.Context(), script, bridge.Addr(), "/dubbo/com.acme.Greeter/providers")
+			got, err := wire.Play(t.Context(), script, wire.Server{Addr: bridge.Addr(), Below: "/dubbo/com.acme.Greeter/providers"})
 			require.NoError(t, err, "bridge, after\n%s", got)
 			require.Equal(t, string(want), string(got), "bridge against control")
 		})
@@ -85,7 +85,7 @@ func compare(t *testing.T, script wire.Script, servers map[control.Kind]control.
 	t.Log(script.Rule)
 	file := filepath.Join("testdata", script.Name+".txt")
 	if server, ok := servers[control.ZooKeeper]; ok {
-		got, err := wire.Play(t.Context(), script, server.Addr(), "")
+		got, err := wire.Play(t.Context(), script, wire.Server{Addr: server.Addr(), Restart: server.Restart})
 		require.NoError(t, err, "control, after\n%s", got)
 		page := "# " + script.Rule + "\n" + string(got)
 		if *update {
@@ -98,7 +98,7 @@ func compare(t *testing.T, script wire.Script, servers map[control.Kind]control.
 	want, err := wire.Expected(script.Name, transcript(t, script))
 	require.NoError(t, err)
 	if server, ok := servers[control.Bridge]; ok {
-		got, err := wire.Play(t.Context(), script, server.Addr(), "")
+		got, err := wire.Play(t.Context(), script, wire.Server{Addr: server.Addr(), Restart: server.Restart})
 		require.NoError(t, err, "bridge, after\n%s", got)
 		require.Equal(t, string(want), string(got), "bridge against control")
 	}
