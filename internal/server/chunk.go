@@ -14,6 +14,26 @@ const (
 // neither get nor put allocates.
 type chunks struct {
 	small, medium, large sync.Pool
+	lists                sync.Pool // of outboxes' segments
+}
+
+// listSize is how many segments a pooled list holds.
+const listSize = 8
+
+// list returns an empty list of segments.
+func (p *chunks) list() []segment {
+	if l, ok := p.lists.Get().(*[listSize]segment); ok {
+		return l[:0]
+	}
+	return new([listSize]segment)[:0]
+}
+
+// putList takes back what list returned; its segments are cleared. A list that
+// has grown is left to the garbage collector.
+func (p *chunks) putList(l []segment) {
+	if cap(l) == listSize {
+		p.lists.Put((*[listSize]segment)(l[:listSize]))
+	}
 }
 
 // get returns an empty slice with room for at least n bytes, or for largeChunk

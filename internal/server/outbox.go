@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	shareFrom   = 16 << 10 // bodies of this many bytes are queued by reference, smaller ones are copied
+	shareFrom   = 2 << 10  // bodies of this many bytes are queued by reference, smaller ones are copied
 	flushAt     = 64 << 10 // a reader with more input flushes when so many bytes are pending
 	flushRounds = 8        // writes to one socket before a flusher turns to the next
 	vectorMax   = 64       // pieces in one write
@@ -114,7 +114,7 @@ func (o *outbox) replyShared(head, shared, tail []byte, gate int64) (gated bool)
 	gated = o.gateLocked(gate)
 	o.addLocked(head)
 	o.budget.hold(shared)
-	o.segments = append(o.segments, segment{data: shared, shared: shared})
+	o.appendLocked(segment{data: shared, shared: shared})
 	o.queued += int64(len(shared))
 	o.addLocked(tail)
 	return gated
@@ -171,9 +171,17 @@ func (o *outbox) addLocked(b []byte) {
 		if len(b) > 0 {
 			chunk := o.chunks.get(max(len(b), o.pendingLocked()))
 			o.budget.add(cap(chunk))
-			o.segments = append(o.segments, segment{data: chunk, owned: chunk})
+			o.appendLocked(segment{data: chunk, owned: chunk})
 		}
 	}
+}
+
+// appendLocked adds a segment. An outbox without any holds no memory for them.
+func (o *outbox) appendLocked(s segment) {
+	if o.segments == nil {
+		o.segments = o.chunks.list()
+	}
+	o.segments = append(o.segments, s)
 }
 
 // markLocked gives the outbox to the flushers, unless they have it.
@@ -259,11 +267,8 @@ func (o *outbox) advanceLocked(n int) {
 		o.first++
 	}
 	if o.first == len(o.segments) {
-		o.segments = o.segments[:0]
-		if cap(o.segments) > 4 {
-			o.segments = nil
-		}
-		o.first = 0
+		o.chunks.putList(o.segments)
+		o.segments, o.first = nil, 0
 	} else if o.first >= vectorMax && 2*o.first > len(o.segments) {
 		o.segments = o.segments[:copy(o.segments, o.segments[o.first:])]
 		o.first = 0
