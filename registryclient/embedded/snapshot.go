@@ -2,12 +2,14 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"slices"
 	"time"
 
 	rc "zkbridge/registryclient"
@@ -31,8 +33,7 @@ type savedState struct {
 	Services []savedService `json:"services"`
 }
 
-// savedOwner is one lease: the newest incarnation of an owner comes after its
-// earlier ones.
+// savedOwner is one lease; an owner may have several, of several incarnations.
 type savedOwner struct {
 	Cluster     string        `json:"cluster"`
 	Bridge      uint8         `json:"bridge"`
@@ -117,8 +118,7 @@ func (r *Registry) save() error {
 		if err != nil {
 			return err
 		}
-		file := fmt.Appendf(nil, "%s %d %08x\n", snapshotMagic, snapshotFormat, crc32.ChecksumIEEE(body))
-		return r.cfg.Disk.Save(append(file, body...))
+		return r.cfg.Disk.Save(sealed(body))
 	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,6 +129,11 @@ func (r *Registry) save() error {
 	r.count.saves++
 	r.count.savedAt, r.count.saveTook = began, time.Since(began)
 	return nil
+}
+
+// sealed puts the header before a body.
+func sealed(body []byte) []byte {
+	return append(fmt.Appendf(nil, "%s %d %08x\n", snapshotMagic, snapshotFormat, crc32.ChecksumIEEE(body)), body...)
 }
 
 // stateLocked collects what the snapshot has; instances are shared, for they
@@ -220,7 +225,8 @@ func parseSnapshot(file []byte) (st savedState, err error) {
 }
 
 // restoreLocked puts a loaded state in place, every lease and instance with a
-// full time to live.
+// full time to live. What is not possible, or against the limits of today, is
+// left out.
 func (r *Registry) restoreLocked(st savedState) {
 	r.revision = st.Revision + revisionGap
 	type leaseName struct {
@@ -228,9 +234,13 @@ func (r *Registry) restoreLocked(st savedState) {
 		incarnation uint32
 	}
 	leases := make(map[leaseName]*lease)
+	slices.SortFunc(st.Owners, func(a, b savedOwner) int { return cmp.Compare(a.Incarnation, b.Incarnation) }) // the newest is the owner's
 	for _, so := range st.Owners {
 		k := ownerKey{so.Cluster, so.Bridge}
 		ow := r.owners[k]
+		if r.limits.checkOwner(rc.Owner{Cluster: so.Cluster, Bridge: so.Bridge, Incarnation: so.Incarnation}) != nil || r.limits.checkTTL(so.TTL) != nil || ow != nil && ow.incarnation >= so.Incarnation {
+			continue
+		}
 		if ow == nil {
 			ow = &owner{key: k}
 			r.owners[k] = ow
@@ -239,13 +249,20 @@ func (r *Registry) restoreLocked(st savedState) {
 		leases[leaseName{k, so.Incarnation}] = r.openLeaseLocked(ow, so.TTL)
 	}
 	for _, ss := range st.Services {
-		sv := r.serviceLocked(rc.Service{Namespace: ss.Namespace, Group: ss.Group, Name: ss.Name})
+		key := rc.Service{Namespace: ss.Namespace, Group: ss.Group, Name: ss.Name}
+		if r.limits.checkService(key) != nil {
+			continue
+		}
+		sv := r.serviceLocked(key)
 		for _, n := range ss.Native {
-			r.addNativeLocked(sv, &native{instance: n.Instance, ttl: n.TTL})
+			if r.limits.checkInstance(n.Instance) == nil && r.limits.checkTTL(n.TTL) == nil && sv.native[n.Instance.Address()] == nil {
+				r.addNativeLocked(sv, &native{instance: n.Instance, ttl: n.TTL})
+			}
 		}
 		for _, o := range ss.Owned {
-			if l := leases[leaseName{ownerKey{o.Cluster, o.Bridge}, o.Incarnation}]; l != nil {
-				r.putOwnedLocked(sv, l, &owned{lease: l, generation: o.Generation, instances: o.Instances})
+			k := ownerKey{o.Cluster, o.Bridge}
+			if l := leases[leaseName{k, o.Incarnation}]; l != nil && sv.owned[k] == nil {
+				r.putOwnedLocked(sv, l, &owned{lease: l, generation: o.Generation, instances: r.possible(o.Instances)})
 			}
 		}
 		if sv.count > 0 {
@@ -253,4 +270,11 @@ func (r *Registry) restoreLocked(st savedState) {
 		}
 		r.tidyLocked(sv)
 	}
+}
+
+// possible gives the instances that pass the limits, sorted.
+func (r *Registry) possible(list []rc.Instance) []rc.Instance {
+	list = slices.DeleteFunc(list, func(i rc.Instance) bool { return r.limits.checkInstance(i) != nil })
+	slices.SortFunc(list, rc.Instance.Compare)
+	return slices.CompactFunc(list, rc.Instance.Equal)
 }

@@ -26,10 +26,9 @@ type stream struct {
 
 	// guarded by mu
 	mu           sync.Mutex
-	complete     bool   // there was a first complete picture
-	epoch        string // of the registry that it came from
-	position     string // where to resume
-	settled      bool
+	complete     bool                     // there was a first complete picture
+	epoch        string                   // of the registry that it came from
+	position     string                   // where to resume
 	said         []string                 // the names, as the registry said them last
 	lists        map[string]rc.Snapshot   // the lists that are not empty, likewise
 	carried      map[string][]rc.Observed // by service
@@ -103,12 +102,14 @@ func (s *stream) apply(b batch) {
 	if s.complete && s.epoch != b.synced.Epoch && !b.synced.Settled {
 		s.carryLocked()
 	}
-	if !b.resumed {
-		for name := range s.lists {
-			if _, sent := b.lists[name]; !sent {
-				delete(s.lists, name)
-				touched[name] = true
-			}
+	for name := range s.lists {
+		// A whole picture has every list; a resumed one lacks those that became
+		// empty and were forgotten, whose names are gone too.
+		_, sent := b.lists[name]
+		_, named := slices.BinarySearch(b.names, name)
+		if !sent && (!b.resumed || b.names != nil && !named) {
+			delete(s.lists, name)
+			touched[name] = true
 		}
 	}
 	for name, list := range b.lists {
@@ -130,7 +131,7 @@ func (s *stream) apply(b batch) {
 		s.carried, s.carriedNames = nil, nil
 	}
 	first := !s.complete
-	s.complete, s.epoch, s.position, s.settled = true, b.synced.Epoch, b.id, b.synced.Settled
+	s.complete, s.epoch, s.position = true, b.synced.Epoch, b.id
 
 	if shown := s.shownNamesLocked(); first || !slices.Equal(shown, s.lastNames()) {
 		s.names.Put(shown)
