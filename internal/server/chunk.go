@@ -36,16 +36,28 @@ func (p *chunks) putList(l []segment) {
 	}
 }
 
+// chunkSize is the size of the chunk that get returns for n bytes.
+func chunkSize(n int) int {
+	switch {
+	case n <= smallChunk:
+		return smallChunk
+	case n <= mediumChunk:
+		return mediumChunk
+	default:
+		return largeChunk
+	}
+}
+
 // get returns an empty slice with room for at least n bytes, or for largeChunk
 // if n is more than that.
 func (p *chunks) get(n int) []byte {
-	switch {
-	case n <= smallChunk:
+	switch chunkSize(n) {
+	case smallChunk:
 		if b, ok := p.small.Get().(*[smallChunk]byte); ok {
 			return b[:0]
 		}
 		return new([smallChunk]byte)[:0]
-	case n <= mediumChunk:
+	case mediumChunk:
 		if b, ok := p.medium.Get().(*[mediumChunk]byte); ok {
 			return b[:0]
 		}

@@ -34,6 +34,7 @@ type conn struct {
 	ahead    bool              // the client saw a zxid that this tree has not reached
 	accused  bool              // its bad input is logged already
 	requests uint32            // for sampling
+	heard    bool              // the session was touched since the last read
 	in       input
 
 	// Written by the reader, read by anybody.
@@ -56,7 +57,6 @@ type conn struct {
 // newConn wraps an accepted connection.
 func (s *Server) newConn(nc net.Conn, ln net.Listener) *conn {
 	c := &conn{srv: s, nc: nc, listener: ln}
-	c.in.buf = c.in.own[:]
 	c.peer, c.from = address(nc)
 	var ids []znode.Identity
 	if c.peer.IsValid() {
@@ -66,17 +66,10 @@ func (s *Server) newConn(nc net.Conn, ln net.Listener) *conn {
 	if sc, ok := nc.(syscall.Conn); ok && canTry {
 		if raw, err := sc.SyscallConn(); err == nil {
 			c.raw = raw
+			c.in.arrived = c.tryRead
 		}
 	}
-	c.out = outbox{
-		chunks:  &s.chunks,
-		budget:  s.budget,
-		limit:   s.cfg.MaxPendingBytes,
-		durable: s.cfg.Tree.Durable,
-		when:    s.cfg.Tree.WhenDurable,
-		mark:    func() { s.flushers.add(c) },
-		awaited: -1,
-	}
+	c.out = outbox{outlet: &s.outlet, mark: func() { s.flushers.add(c) }, awaited: -1}
 	return c
 }
 
@@ -208,7 +201,10 @@ func (c *conn) step() error {
 			c.srv.count.dropped.Add(1)
 			return nil // as ZooKeeper: no reply, the socket is closed soon
 		}
-		c.session.Touch()
+		if !c.heard { // once for all requests that came together
+			c.heard = true
+			c.session.Touch()
+		}
 	}
 	if err := c.desk.handle(h, body); err != nil {
 		return err
@@ -230,6 +226,7 @@ func (c *conn) relieve() error {
 	if high := c.srv.cfg.MaxPendingBytes; c.out.pending() > high {
 		c.srv.count.stalls.Add(1)
 		c.out.await(high/2, 0)
+		c.heard = false
 	}
 	return nil
 }
@@ -258,11 +255,12 @@ func (c *conn) leaveDesk() {
 
 // close ends the connection as err demands.
 func (c *conn) close(err error) {
+	c.leaveDesk() // replies to what came before
 	why := c.kicked.Load()
 	switch {
 	case why != nil:
 		c.srv.log.Debug("connection closed", "peer", c.String(), "session", c.sessionName(), "reason", *why)
-		c.linger()
+		c.out.await(0, lastWrite) // a flusher writes what its client has still to hear
 	case errors.Is(err, errGoodbye), c.leaving.Load() && errors.Is(err, os.ErrDeadlineExceeded):
 		c.lastReplies()
 	case errors.Is(err, errSilent):
@@ -279,20 +277,12 @@ func (c *conn) close(err error) {
 	}
 }
 
-// lastReplies writes what is queued, waiting for the log where it must, and then
-// for the client to close.
+// lastReplies waits until what is queued is written, also what waits for the log,
+// and then for the client to close.
 func (c *conn) lastReplies() {
-	c.leaveDesk()
 	if c.out.await(0, c.srv.cfg.WriteTimeout) && !c.leaving.Load() {
 		c.discard(lastWrite)
 	}
-}
-
-// linger gives the flushers the time to write what a kicked connection still has
-// to hear, such as the events of its session's end.
-func (c *conn) linger() {
-	c.leaveDesk()
-	c.out.await(0, lastWrite)
 }
 
 // accuse logs bad input, once for the connection and not too often for its

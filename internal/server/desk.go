@@ -81,7 +81,7 @@ func (s *Server) takeDesk(c *conn) *desk {
 
 // putDesk takes a desk back.
 func (s *Server) putDesk(d *desk) {
-	d.c = nil
+	d.c, d.req, d.made = nil, requests{}, zkproto.Create2Response{}
 	if cap(d.out) > mediumChunk {
 		d.out = make([]byte, 0, smallChunk)
 	}

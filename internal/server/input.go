@@ -10,21 +10,25 @@ import (
 	"zkbridge/zkproto"
 )
 
-// readerSize is the read buffer of a connection that waits for its client. A
-// busy one borrows a chunk.
-const readerSize = smallChunk
-
 // errLength says that a frame announces a length that no frame may have.
 var errLength = errors.New("frame length out of range")
 
-// input reads frames. It belongs to the connection's reader.
+// input reads frames. It belongs to the connection's reader. A connection that
+// waits for its client has no buffer: it borrows one when there is something to
+// read.
 type input struct {
-	own   [readerSize]byte
-	buf   []byte // own, or a borrowed chunk
+	buf   []byte // a borrowed chunk, or nil
 	at    int    // buf[at:end] is read and not used
 	end   int
 	full  bool   // the last read filled buf: there may be more
 	large []byte // a frame too long for any chunk, until the next one
+
+	// Of a read that waits. arrived is bound once, so that reading allocates
+	// nothing.
+	arrived func(fd uintptr) bool
+	want    int // how many bytes the buffer has to hold
+	n       int
+	err     error
 }
 
 // next returns the next frame without its length. It is valid until the next
@@ -97,12 +101,8 @@ func (c *conn) fill(n int) error {
 		}
 	}
 	c.leaveDesk()
-	c.rebuffer(n)
-	k, err := c.nc.Read(in.buf[in.end:])
+	k, err := c.await(n)
 	if k == 0 {
-		if err == nil {
-			err = io.ErrNoProgress
-		}
 		return err
 	}
 	c.takeDesk()
@@ -110,29 +110,66 @@ func (c *conn) fill(n int) error {
 	return nil
 }
 
+// await waits until the client has sent something, and reads it behind what is
+// in the buffer. If it reads nothing it returns an error.
+func (c *conn) await(n int) (int, error) {
+	in := &c.in
+	if c.raw == nil {
+		c.rebuffer(n)
+		k, err := c.nc.Read(in.buf[in.end:])
+		if k == 0 && err == nil {
+			err = io.ErrNoProgress
+		}
+		return k, err
+	}
+	in.want, in.n, in.err = n, 0, nil
+	if err := c.raw.Read(in.arrived); err != nil {
+		return 0, err
+	}
+	if in.n <= 0 && in.err == nil {
+		return 0, io.EOF
+	}
+	return max(in.n, 0), in.err
+}
+
+// tryRead reads once for await. If there is nothing to read it keeps only the
+// memory that what is left needs, and returns false: it is called again when
+// there is.
+func (c *conn) tryRead(fd uintptr) bool {
+	in := &c.in
+	c.rebuffer(max(in.want, mediumChunk))
+	in.n, in.err = readNow(fd, in.buf[in.end:])
+	if in.err != errWouldBlock {
+		return true
+	}
+	if in.at == in.end {
+		c.srv.outlet.chunks.put(in.buf)
+		in.buf, in.at, in.end = nil, 0, 0
+	} else {
+		c.rebuffer(in.want)
+	}
+	return false
+}
+
 // filled counts k bytes that were read into the buffer.
 func (c *conn) filled(k int) {
 	c.in.end += k
 	c.in.full = c.in.end == len(c.in.buf)
+	c.heard = false
 	c.srv.count.bytesIn.Add(int64(k))
 }
 
-// rebuffer moves what is left in the buffer to its start, and to the smallest
-// memory that holds n bytes. With nothing borrowed, waiting costs nothing.
+// rebuffer moves what is left in the buffer to its start, and to a chunk that
+// holds n bytes, if it is not in one of the right size.
 func (c *conn) rebuffer(n int) {
 	in := &c.in
 	from, left := in.buf, in.buf[in.at:in.end]
-	switch n = max(n, len(left)); {
-	case n <= readerSize:
-		in.buf = in.own[:]
-	case n > len(in.buf) || len(in.buf) == largeChunk && n <= mediumChunk:
-		in.buf = c.srv.chunks.get(n)
+	if size := chunkSize(max(n, len(left))); size != len(from) {
+		in.buf = c.srv.outlet.chunks.get(size)
 		in.buf = in.buf[:cap(in.buf)]
+		defer c.srv.outlet.chunks.put(from)
 	}
 	in.at, in.end = 0, copy(in.buf, left)
-	if len(from) > readerSize && &from[0] != &in.buf[0] {
-		c.srv.chunks.put(from)
-	}
 }
 
 // nextLarge reads a frame of n bytes into memory of its own, which grows only as
@@ -143,7 +180,8 @@ func (c *conn) nextLarge(n int) ([]byte, error) {
 	frame := append(make([]byte, 0, largeChunk), in.buf[in.at:in.end]...)
 	in.at, in.end, in.full = 0, 0, false
 	c.leaveDesk()
-	c.rebuffer(0)
+	c.srv.outlet.chunks.put(in.buf)
+	in.buf = nil
 	for len(frame) < n {
 		if len(frame) == cap(frame) {
 			grown := make([]byte, len(frame), min(n, 4*cap(frame)))

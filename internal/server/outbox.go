@@ -27,18 +27,23 @@ type barrier struct {
 	gate int64
 }
 
+// outlet is what the outboxes of a server have in common.
+type outlet struct {
+	chunks  chunks
+	budget  *budget
+	limit   int                               // bytes of events that may be pending for one client
+	durable func() int64                      // zxid up to which the log is synced; does not wait
+	when    func(gate int64, released func()) // calls released once the log is durable to gate
+}
+
 // outbox holds what is to be written to one connection: replies and events, in
 // the order in which the client must see them. It is filled under the tree's
 // lock, and written by whoever finds nobody writing: the connection's reader, a
 // flusher, or, while the socket is full, a goroutine of its own.
 type outbox struct {
 	// Set at construction.
-	chunks  *chunks
-	budget  *budget
-	limit   int                               // bytes of events that may be pending
-	durable func() int64                      // zxid up to which the log is synced
-	when    func(gate int64, released func()) // calls released once the log is durable to gate
-	mark    func()                            // gives the outbox to the flushers; does not wait
+	*outlet
+	mark func() // gives the outbox to the flushers; does not wait
 
 	mu       sync.Mutex
 	segments []segment // pending; the first may be partly written

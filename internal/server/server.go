@@ -17,11 +17,10 @@ type Server struct {
 	cfg      Config
 	log      *slog.Logger
 	started  time.Time
-	budget   *budget
 	flushers *flushers
 
 	// Safe for all.
-	chunks   chunks
+	outlet   outlet
 	desks    sync.Pool // of *desk
 	count    counters
 	accusers accusers
@@ -38,10 +37,15 @@ type Server struct {
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
-		cfg:        cfg,
-		log:        cfg.Log,
-		started:    time.Now(),
-		budget:     newBudget(cfg.MaxPendingTotal),
+		cfg:     cfg,
+		log:     cfg.Log,
+		started: time.Now(),
+		outlet: outlet{
+			budget:  newBudget(cfg.MaxPendingTotal),
+			limit:   cfg.MaxPendingBytes,
+			durable: cfg.Tree.Durable,
+			when:    cfg.Tree.WhenDurable,
+		},
 		flushers:   newFlushers(cfg.Flushers),
 		conns:      make(map[*conn]struct{}),
 		perAddress: make(map[string]int),
@@ -262,7 +266,7 @@ func (s *Server) shutAll(ln net.Listener) {
 func (s *Server) keepBudget(ctx context.Context) {
 	for {
 		select {
-		case <-s.budget.over:
+		case <-s.outlet.budget.over:
 			s.cutLargest()
 		case <-ctx.Done():
 			return
@@ -285,7 +289,7 @@ func (s *Server) cutLargest() {
 	}
 	slices.SortFunc(loads, func(a, b load) int { return cmp.Compare(b.n, a.n) })
 	for _, l := range loads {
-		if !s.budget.exceeded() {
+		if !s.outlet.budget.exceeded() {
 			return
 		}
 		s.rejected(RejectedBudget)

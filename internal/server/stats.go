@@ -228,7 +228,7 @@ func (s *Server) Stats() Stats {
 	n := &s.count
 	st := Stats{
 		Connections:  s.connected(),
-		PendingBytes: s.budget.used.Load(),
+		PendingBytes: s.outlet.budget.used.Load(),
 		Accepted:     n.accepted.Load(),
 		Rejected:     make(map[Rejection]int64, len(rejections)),
 		Created:      n.created.Load(),
