@@ -34,6 +34,13 @@ func (t *Tree) Paths() []string {
 	return paths
 }
 
+// SealedFrame is a frame with records that stands at offset of a file with nonce.
+func SealedFrame(records []byte, nonce [8]byte, offset int64) []byte {
+	frame := append(make([]byte, frameHeader), records...)
+	sealFrame(frame, nonce, offset)
+	return frame
+}
+
 // CounterBlock and StoreFile are what the tests count with.
 const (
 	CounterBlock = counterBlock

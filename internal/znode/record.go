@@ -15,20 +15,19 @@ import (
 // something does.
 //
 //	header: "zkbtree\x00", format (4 bytes), nonce (8), CRC-32C of the 20 bytes before (4)
-//	frame:  0x7a6b6266 (4), length of the records (4), CRC-32C (4), records
-//	record: kind (1), fields
+//	frame:  0x7a6b6266 (4), length of the records (4), CRC-32C of those and the place (4), CRC-32C of the records (4), records
 //
-// A frame's CRC covers the nonce, the frame's place in the file, the length and
-// the records: bytes that somebody stored as data of a node never pass for a
-// frame. Integers of header and frame are big endian; in records they are
-// varints. Strings and data are a length and bytes; the length of data is one
-// more, zero being jute's null.
+// Both sums of a frame start from the nonce and the frame's place in the file:
+// bytes that somebody stored as data of a node never pass for a frame. Integers
+// of header and frame are big endian; in records they are varints. Strings and
+// data are a length and bytes; the length of data is one more, zero being jute's
+// null.
 const (
 	fileMagic   = "zkbtree\x00"
 	fileFormat  = 1
 	headerSize  = 24
 	frameMagic  = 0x7a6b6266
-	frameHeader = 12
+	frameHeader = 16
 )
 
 // The records.
@@ -54,14 +53,15 @@ func appendHeader(dst []byte, format uint32, nonce [8]byte) []byte {
 func sealFrame(frame []byte, nonce [8]byte, offset int64) {
 	binary.BigEndian.PutUint32(frame, frameMagic)
 	binary.BigEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
-	binary.BigEndian.PutUint32(frame[8:], frameSum(frame, nonce, offset))
+	head := frameSum(frame, nonce, offset)
+	binary.BigEndian.PutUint32(frame[8:], head)
+	binary.BigEndian.PutUint32(frame[12:], crc32.Update(head, castagnoli, frame[frameHeader:]))
 }
 
+// frameSum is the sum of a frame's place and first eight bytes.
 func frameSum(frame []byte, nonce [8]byte, offset int64) uint32 {
 	place := binary.BigEndian.AppendUint64(nonce[:], uint64(offset))
-	sum := crc32.Checksum(place, castagnoli)
-	sum = crc32.Update(sum, castagnoli, frame[:8])
-	return crc32.Update(sum, castagnoli, frame[frameHeader:])
+	return crc32.Update(crc32.Checksum(place, castagnoli), castagnoli, frame[:8])
 }
 
 // frameAt is the frame at offset, nil if none is whole there.
@@ -70,12 +70,13 @@ func frameAt(file []byte, nonce [8]byte, offset int64) []byte {
 	if len(rest) < frameHeader || binary.BigEndian.Uint32(rest) != frameMagic {
 		return nil
 	}
+	head := frameSum(rest, nonce, offset)
 	length := int64(binary.BigEndian.Uint32(rest[4:]))
-	if length > int64(len(rest)-frameHeader) {
+	if head != binary.BigEndian.Uint32(rest[8:]) || length > int64(len(rest)-frameHeader) {
 		return nil
 	}
 	frame := rest[:frameHeader+length]
-	if binary.BigEndian.Uint32(frame[8:]) != frameSum(frame, nonce, offset) {
+	if crc32.Update(head, castagnoli, frame[frameHeader:]) != binary.BigEndian.Uint32(frame[12:]) {
 		return nil
 	}
 	return frame

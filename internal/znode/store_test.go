@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +20,6 @@ import (
 	"zkbridge/zkproto"
 )
 
-// seeded is randomness that repeats.
-type seeded struct{ *rand.ChaCha8 }
-
 func open(t testing.TB, d *memDisk) *znode.Store {
 	t.Helper()
 	s, err := tryOpen(d, 0)
@@ -30,11 +27,8 @@ func open(t testing.TB, d *memDisk) *znode.Store {
 	return s
 }
 
-var opened byte
-
 func tryOpen(d *memDisk, reserve int64) (*znode.Store, error) {
-	opened++
-	return znode.StoreConfig{Dir: "data", Disk: d, Rand: seeded{rand.NewChaCha8([32]byte{opened})}, Reserve: reserve}.Open()
+	return znode.StoreConfig{Dir: "data", Disk: d, Reserve: reserve}.Open()
 }
 
 func treeOn(t testing.TB, s *znode.Store) *znode.Tree {
@@ -65,6 +59,11 @@ func TestStoreIdentity(t *testing.T) {
 	require.EqualValues(t, 2, second.Incarnation())
 	require.NotEqual(t, first.ClusterID(), open(t, newDisk()).ClusterID())
 
+	for bytes, want := range map[int]string{0: "make a cluster id", 4: "make a password key", 36: "make a nonce"} {
+		random := strings.NewReader(strings.Repeat("r", bytes))
+		_, err := znode.StoreConfig{Disk: newDisk(), Rand: random}.Open()
+		require.ErrorContains(t, err, want)
+	}
 	treeOn(t, second)
 	_, err = znode.New(znode.Config{Store: second})
 	require.ErrorContains(t, err, "has a tree already")
@@ -264,6 +263,20 @@ func TestGates(t *testing.T) {
 		return x.Check("/p/q", 1)
 	}, zkproto.BadVersion), "a failure shows the state before")
 
+	require.Equal(t, set.Zxid, fails(func(x *znode.Tx) error {
+		if err := x.Delete("/p/q", 1); err != nil {
+			return err
+		}
+		return x.Check("/zookeeper", 1)
+	}, zkproto.BadVersion), "that the delete would have passed shows it too")
+	require.Zero(t, reads("/none"), "nothing was deleted in the end")
+
+	imports(t, tree, func(x *znode.Tx) { x.Put("/zookeeper/i", nil) })
+	require.Zero(t, reads("/zookeeper"))
+	adopted := create(t, tree, "/zookeeper/i", "", 0)
+	require.Equal(t, adopted.Zxid, adopted.Gate, "what was imported is there to stay now")
+	require.Equal(t, adopted.Zxid, reads("/zookeeper"))
+
 	del := remove(t, tree, "/p/q")
 	require.Equal(t, del.Zxid, del.Gate)
 	require.Equal(t, del.Zxid, reads("/none"), "that a node is missing shows the newest delete")
@@ -316,6 +329,14 @@ func TestClockAheadOfReservation(t *testing.T) {
 	for want := int64(5); want < 9; want++ {
 		write, event, read := gates()
 		require.Equal(t, []int64{want, want, want}, []int64{write, event, read})
+	}
+	torn := must(t, tree, func(x *znode.Tx) {
+		makes("/kept")(x)
+		require.NoError(t, store.Flush()) // the disk is quick while the transaction is still open
+	})
+	require.Greater(t, torn.Gate, tree.Durable(), "its zxid is not durable before its record is")
+	for range 5 {
+		gates()
 	}
 	failed := update(t, tree, client, func(x *znode.Tx) error { return x.Delete("/none", -1) })
 	require.Equal(t, failed.Zxid, failed.Gate)
@@ -461,15 +482,22 @@ func TestForgedFrame(t *testing.T) {
 	d := newDisk()
 	store := open(t, d)
 	tree := treeOn(t, store)
-	require.NoError(t, store.Flush())
-	start := d.synced()
 	create(t, tree, "/a", "", 0)
 	require.NoError(t, store.Flush())
-	frame := d.content()[start:]
-	create(t, tree, "/forged", string(frame), 0)
+	// The attacker knows how the file grows, and so covers every place at which
+	// the forgery could stand; only the nonce is not known.
+	clock := []byte{3, 2}
+	var forged []byte
+	for range 20 {
+		for shift := range 40 {
+			place := int64(d.synced()) + int64(shift) + int64(len(forged))
+			forged = append(forged, znode.SealedFrame(clock, [8]byte{}, place)...)
+		}
+	}
+	create(t, tree, "/forged", string(forged), 0)
 	require.NoError(t, store.Flush())
-	torn := bytes.Clone(d.content())
-	loaded := treeOn(t, open(t, withFile(torn[:len(torn)-1])))
+	torn := d.content()[:len(d.content())-1]
+	loaded := treeOn(t, open(t, withFile(torn)))
 	require.Equal(t, []string{"a", "zookeeper"}, children(t, loaded, "/"))
 }
 

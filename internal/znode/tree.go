@@ -110,7 +110,7 @@ func (t *Tree) restarted() {
 	for path, n := range t.nodes {
 		n.applied, n.childrenApplied = x.zxid, x.zxid
 		n.gate, n.counterGate = 0, 0 // it was read from the disk
-		if n.reserved > 0 { // ephemerals came here, and went with the old process
+		if n.reserved > 0 {          // ephemerals came here, and went with the old process
 			n.creates, n.pzxid = max(n.creates, n.reserved), x.zxid
 		}
 		if !systemPath(path) {
@@ -155,9 +155,10 @@ func (t *Tree) Update(o Origin, fn func(*Tx) error, done func(Result)) {
 }
 
 // Apply is the second door: a finished transaction, from a log or later from
-// elsewhere. Its zxid must not be below the clock, which it moves. All its
-// effects are applied and fire their events, or none and the error says which
-// does not fit. The Hook and the Store are told unless the origin is Log.
+// elsewhere. Its zxid must be above the clock, which it moves (of a log: not
+// below). All its effects are applied and fire their events, or none and the
+// error says which does not fit. The Hook and the Store are told unless the
+// origin is Log.
 func (t *Tree) Apply(txn Txn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +203,8 @@ func (t *Tree) Arm(fn func(v *View)) {
 	fn(&View{tree: t, armed: true})
 }
 
-// Forget drops every watch of w: its socket is closed. A connection without
+// Forget drops every watch of w: its socket is closed, and it will set none any
+// more. A connection without
 // watches costs one look under the shared lock; many watches are dropped a
 // thousand at a time, so that nobody waits for them.
 func (t *Tree) Forget(w Watcher) {

@@ -96,9 +96,6 @@ func (t *Tree) begin(o Origin) *Tx {
 		if t.zxid > t.askAt {
 			t.askAt = t.store.extend(t.zxid)
 		}
-		if owing := t.owing(); owing > 0 {
-			t.store.mark(owing)
-		}
 	}
 	return x
 }
@@ -136,7 +133,6 @@ func (x *Tx) rollback() {
 		}
 	}
 	x.tree.deleteGate = x.absent
-	x.told = false
 }
 
 // commit hands the transaction to the Store and its events to the watchers.
@@ -194,8 +190,13 @@ func (x *Tx) outcomeGate(err error) int64 {
 	}
 }
 
-// end forgets the transaction but keeps its memory, unless it was huge.
+// end forgets the transaction but keeps its memory, unless it was huge. A zxid
+// that is not reserved yet is asked for here, when all that belongs to it is
+// with the Store: it becomes durable together with it.
 func (x *Tx) end() {
+	if owing := x.tree.owing(); owing > 0 {
+		x.tree.store.mark(owing)
+	}
 	*x = Tx{
 		effects: reuse(x.effects), changes: reuse(x.changes), undo: reuse(x.undo),
 		steps: reuse(x.steps), bound: reuse(x.bound),
