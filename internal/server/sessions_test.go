@@ -86,6 +86,41 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// While a session is closing nobody knows how its nodes will be found: its
+// requests are dropped, and a client that comes back waits, without holding up
+// others. When it has ended the answer is zeros; if that takes too long the
+// connection is closed without a word.
+func TestClosingSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := serve(t, options{pipes: true})
+		c, other := b.connect(), b.connect()
+		s := b.sessions.Lookup(c.id)
+		require.True(t, b.sessions.BeginEnd(s))
+		c.send(zkproto.OpCreate, create("/late", zkproto.FlagPersistent))
+		c.send(zkproto.OpCloseSession, nil)
+		synctest.Wait()
+		require.EqualValues(t, 2, b.server.Stats().Dropped)
+
+		m := zkproto.ConnectRequest{Timeout: 10000, SessionID: c.id, Passwd: c.passwd}
+		patient, early := b.raw(), b.raw()
+		early.write(m.AppendTo(nil))
+		time.Sleep(5 * time.Second)
+		c.closed() // taken over
+		other.fails(zkproto.NoNode, zkproto.OpExists, &zkproto.ExistsRequest{Path: "/late"})
+		patient.write(m.AppendTo(nil))
+		time.Sleep(5*time.Second - time.Nanosecond)
+		other.ok(zkproto.OpPing, nil)
+		early.closed()
+		require.EqualValues(t, 1, b.server.Stats().Rejected[server.RejectedUnknownTruth])
+		b.sessions.Finish(s)
+		f, err := patient.readFrame()
+		require.NoError(t, err)
+		require.Equal(t, make([]byte, 16), f[:16], "version, timeout and id are zero")
+		require.Empty(t, patient.closed())
+		b.stop()
+	})
+}
+
 // Which packets keep a session alive: all but auth and sasl.
 func TestTouch(t *testing.T) {
 	for _, tt := range []struct {
