@@ -14,7 +14,7 @@ import (
 // with /wire only, and leaves none behind.
 type Script struct {
 	Name string // lower case, words separated by dashes; the file in testdata
-	Rule string // what it pins, and where that is written
+	Rule string // what it pins; a field report is named by its number
 	Run  func(s *Stage)
 
 	Fast     bool // needs a server with short ticks (FastTick) because it waits for an expiry

@@ -5,7 +5,7 @@ import "zkbridge/zkproto"
 func aclScripts() []Script {
 	world := func(perms int32) []zkproto.ACL { return []zkproto.ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 	return []Script{
-		{Name: "acl-basic", Rule: "spec 2.4, 3: getACL and setACL; only aversion moves", Run: func(s *Stage) {
+		{Name: "acl-basic", Rule: "getACL and setACL; only aversion moves", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.GetACL("/wire")
@@ -18,7 +18,7 @@ func aclScripts() []Script {
 			a.GetACL("/wire")
 			a.Exists("/wire", false)
 		}},
-		{Name: "acl-check-order", Rule: "spec 2.4: path, list, existence, permission, version", Run: func(s *Stage) {
+		{Name: "acl-check-order", Rule: "path, list, existence, permission, version", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.CreateACL("/wire/noadmin", world(31&^zkproto.PermAdmin))
@@ -33,7 +33,7 @@ func aclScripts() []Script {
 			a.GetACL("/wire/noadmin")
 			a.Delete("/wire/noadmin", -1)
 		}},
-		{Name: "acl-world-bits", Rule: "spec 6.1: which right each operation asks, with the world's rights cut", Run: func(s *Stage) {
+		{Name: "acl-world-bits", Rule: "which right each operation asks, with the world's rights cut", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			// Who may create below a node and not delete there could not clean up.
@@ -57,7 +57,7 @@ func aclScripts() []Script {
 				a.Delete("/wire/n", -1)
 			}
 		}},
-		{Name: "auth", Rule: "spec 1.5, 6.5: the reply echoes the xid, with zxid 0 and no body", Run: func(s *Stage) {
+		{Name: "auth", Rule: "the reply echoes the xid, with zxid 0 and no body", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("amy:secret")})
 			a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("amy:secret")})
@@ -68,24 +68,24 @@ func aclScripts() []Script {
 			a.Do(zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("bob:secret")})
 			a.Exists("/wire", false)
 		}},
-		{Name: "auth-unknown-scheme", Rule: "spec 6.5: -115, then the connection closes", Run: func(s *Stage) {
+		{Name: "auth-unknown-scheme", Rule: "-115, then the connection closes", Run: func(s *Stage) {
 			for _, scheme := range []string{"nosuch", "world", "auth", ""} {
 				a := s.Connect("A " + scheme)
 				a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: scheme, Auth: []byte("x")})
 				a.ExpectClose()
 			}
 		}},
-		{Name: "auth-null", Rule: "spec 6.5: null credentials for digest", Run: func(s *Stage) {
+		{Name: "auth-null", Rule: "null credentials for digest", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest"})
 			a.ExpectClose()
 		}},
-		{Name: "auth-undecodable", Rule: "spec 1.7: EOF inside an auth record closes", Run: func(s *Stage) {
+		{Name: "auth-undecodable", Rule: "EOF inside an auth record closes", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.DoBody(zkproto.OpAuth, "cut", int32s(0, 100))
 			a.ExpectClose()
 		}},
-		{Name: "auth-acl", Rule: "spec 6.2: auth expands to the connection's digests; digest is enforced and masked", Run: func(s *Stage) {
+		{Name: "auth-acl", Rule: "auth expands to the connection's digests; digest is enforced and masked", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("amy:secret")})
 			a.Create("/wire", 0)
@@ -98,19 +98,19 @@ func aclScripts() []Script {
 			b.SetACL("/wire/mine", open(), -1)
 			a.Delete("/wire/mine", -1)
 		}},
-		{Name: "who-am-i", Rule: "spec 2.6: the identities of the connection", Run: func(s *Stage) {
+		{Name: "who-am-i", Rule: "the identities of the connection", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Do(zkproto.OpWhoAmI, nil)
 			a.DoXid(zkproto.XidAuth, zkproto.OpAuth, &zkproto.AuthRequest{Scheme: "digest", Auth: []byte("amy:secret")})
 			a.Do(zkproto.OpWhoAmI, nil)
 		}},
-		{Name: "sasl", Rule: "spec 2.6: a server without SASL answers a null token", Run: func(s *Stage) {
+		{Name: "sasl", Rule: "a server without SASL answers a null token", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Do(zkproto.OpSASL, &zkproto.SASLRequest{Token: []byte("x")})
 			a.Do(zkproto.OpSASL, &zkproto.SASLRequest{})
 			a.Exists("/wire", false)
 		}},
-		{Name: "reconfig", Rule: "spec 2.4: -123 while the feature is off, and the connection stays", Run: func(s *Stage) {
+		{Name: "reconfig", Rule: "-123 while the feature is off, and the connection stays", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Do(zkproto.OpReconfig, &zkproto.ReconfigRequest{CurrentConfig: -1})
 			a.Exists("/wire", false)

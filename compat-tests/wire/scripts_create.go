@@ -8,7 +8,7 @@ import (
 
 func createScripts() []Script {
 	return []Script{
-		{Name: "create-basic", Rule: "spec 2.1, 2.4: create, create2, createContainer; null and empty data stay apart", Run: func(s *Stage) {
+		{Name: "create-basic", Rule: "create, create2, createContainer; null and empty data stay apart", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", zkproto.FlagPersistent)
 			a.Do(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire/null", ACL: open()})
@@ -25,7 +25,7 @@ func createScripts() []Script {
 			a.Exists("/wire/c", false)
 			a.GetChildren2("/wire", false)
 		}},
-		{Name: "create-flags", Rule: "spec 2.4: the opcode decides between persistent and container, the flags decide ephemeral and sequential; TTL is off by default", Run: func(s *Stage) {
+		{Name: "create-flags", Rule: "the opcode decides between persistent and container, the flags decide ephemeral and sequential; TTL is off by default", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			for _, op := range []zkproto.OpCode{zkproto.OpCreate, zkproto.OpCreate2, zkproto.OpCreateContainer} {
@@ -45,14 +45,14 @@ func createScripts() []Script {
 				}
 			}
 		}},
-		{Name: "create-ttl-disabled", Rule: "spec 2.4: createTTL is answered -6 and the connection stays while extended types are off", Run: func(s *Stage) {
+		{Name: "create-ttl-disabled", Rule: "createTTL is answered -6 and the connection stays while extended types are off", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for _, f := range []zkproto.CreateFlags{zkproto.FlagTTL, zkproto.FlagTTLSequential} {
 				a.Do(zkproto.OpCreateTTL, &zkproto.CreateTTLRequest{Path: "/wire", Data: []byte("x"), ACL: open(), Flags: f, TTL: 1000})
 			}
 			a.Exists("/wire", false)
 		}},
-		{Name: "create-check-order", Rule: "spec 2.4: flags, path, ACL, parent, permission, full path, existence, ephemeral parent; the first that fails answers", Run: func(s *Stage) {
+		{Name: "create-check-order", Rule: "flags, path, ACL, parent, permission, full path, existence, ephemeral parent; the first that fails answers", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/e", zkproto.FlagEphemeral)
@@ -91,14 +91,14 @@ func createScripts() []Script {
 			a.Delete("/wire/closed", -1)
 			a.GetChildren2("/wire", false)
 		}},
-		{Name: "create-below-zookeeper", Rule: "spec 2.4, 10: nodes may be created below /zookeeper and removed again", Run: func(s *Stage) {
+		{Name: "create-below-zookeeper", Rule: "nodes may be created below /zookeeper and removed again", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/zookeeper/wire", 0)
 			a.Create("/zookeeper/wire/x", zkproto.FlagEphemeral)
 			a.Delete("/zookeeper/wire/x", -1)
 			a.Delete("/zookeeper/wire", -1)
 		}},
-		{Name: "create-root-sequential", Rule: "spec 2.4: create / is -110, with a sequential flag it makes a node named by its number", Run: func(s *Stage) {
+		{Name: "create-root-sequential", Rule: "create / is -110, with a sequential flag it makes a node named by its number", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/", 0)
 			var r Reply
@@ -116,7 +116,7 @@ func createScripts() []Script {
 
 func sequentialScripts() []Script {
 	return []Script{
-		{Name: "sequential-names", Rule: "spec 3: the parent's count of creates, ten digits; deletes and failures do not move it; all prefixes share it", Run: func(s *Stage) {
+		{Name: "sequential-names", Rule: "the parent's count of creates, ten digits; deletes and failures do not move it; all prefixes share it", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/plain", 0)
@@ -133,7 +133,7 @@ func sequentialScripts() []Script {
 			a.Create("/wire/missing/n-", zkproto.FlagPersistentSequential)
 			a.GetChildren2("/wire", false)
 		}},
-		{Name: "sequential-collision", Rule: "spec 3: a name that exists already is -110, no retry", Run: func(s *Stage) {
+		{Name: "sequential-collision", Rule: "a name that exists already is -110, no retry", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/n-0000000001", 0)
@@ -142,7 +142,7 @@ func sequentialScripts() []Script {
 			a.Create("/wire/n-", zkproto.FlagPersistentSequential)
 			a.GetChildren("/wire", false)
 		}},
-		{Name: "sequential-after-recreate", Rule: "spec 3: deleting and creating the parent resets the count", Run: func(s *Stage) {
+		{Name: "sequential-after-recreate", Rule: "deleting and creating the parent resets the count", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/n-", zkproto.FlagPersistentSequential)
@@ -152,7 +152,7 @@ func sequentialScripts() []Script {
 			a.Create("/wire", 0)
 			a.Create("/wire/n-", zkproto.FlagPersistentSequential)
 		}},
-		{Name: "sequential-pipelined", Rule: "spec 3: pipelined creates are numbered in request order", Run: func(s *Stage) {
+		{Name: "sequential-pipelined", Rule: "pipelined creates are numbered in request order", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			for range 20 {

@@ -23,31 +23,31 @@ func fourLetterScripts() []Script {
 		c.logf("< closed")
 	}
 	return []Script{
-		{Name: "4lw-ruok", Rule: "spec 8.1: imok without a newline", Run: func(s *Stage) {
+		{Name: "4lw-ruok", Rule: "imok without a newline", Run: func(s *Stage) {
 			c, text := ask(s, "ruok")
 			say(c, text)
 			c, text = ask(s, "ruok\n")
 			say(c, text)
 		}},
-		{Name: "4lw-isro", Rule: "spec 8.1: rw without a newline", Run: func(s *Stage) {
+		{Name: "4lw-isro", Rule: "rw without a newline", Run: func(s *Stage) {
 			c, text := ask(s, "isro")
 			say(c, text)
 		}},
-		{Name: "4lw-srvr", Rule: "spec 8.1: lines of srvr", Run: func(s *Stage) {
+		{Name: "4lw-srvr", Rule: "lines of srvr", Run: func(s *Stage) {
 			c, text := ask(s, "srvr")
 			say(c, shape(text))
 		}},
-		{Name: "4lw-stat", Rule: "spec 8.1: lines of stat, with a client", Run: func(s *Stage) {
+		{Name: "4lw-stat", Rule: "lines of stat, with a client", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Exists("/wire", false)
 			c, text := ask(s, "stat")
 			say(c, shape(text))
 		}},
-		{Name: "4lw-conf", Rule: "spec 8.1: keys of conf", Run: func(s *Stage) {
+		{Name: "4lw-conf", Rule: "keys of conf", Run: func(s *Stage) {
 			c, text := ask(s, "conf")
 			say(c, regexp.MustCompile(`(?m)^(dataDir|dataLogDir|clientPort|dataDirSize|dataLogSize|maxClientCnxns|tickTime|minSessionTimeout|maxSessionTimeout|serverId)=.+$`).ReplaceAllString(text, "$1=…"))
 		}},
-		{Name: "4lw-mntr", Rule: "spec 8.2: the gauges of mntr, which monitoring reads by name", Run: func(s *Stage) {
+		{Name: "4lw-mntr", Rule: "the gauges of mntr, which monitoring reads by name", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 1)
 			a.GetData("/wire", true)
@@ -74,13 +74,13 @@ func fourLetterScripts() []Script {
 				c.logf("< %s: %s", key, kinds[key])
 			}
 		}},
-		{Name: "4lw-half-closed", Rule: "spec 8.1: the client may close its side before it reads", Run: func(s *Stage) {
+		{Name: "4lw-half-closed", Rule: "the client may close its side before it reads", Run: func(s *Stage) {
 			c := s.Dial("ruok")
 			c.SendRaw([]byte("ruok"))
 			c.HalfClose()
 			say(c, c.ReadText())
 		}},
-		{Name: "4lw-in-pieces", Rule: "spec 8.1: the word may come in pieces", Run: func(s *Stage) {
+		{Name: "4lw-in-pieces", Rule: "the word may come in pieces", Run: func(s *Stage) {
 			c := s.Dial("ruok")
 			for _, letter := range []byte("ruok") {
 				c.SendRaw([]byte{letter})

@@ -16,7 +16,7 @@ func framingScripts() []Script {
 		return create(path, n-zkproto.RequestHeaderSize-len(create(path, 0)))
 	}
 	return []Script{
-		{Name: "frame-limit", Rule: "spec 1.2, 9: a frame of 1,048,575 bytes passes, one more closes", Run: func(s *Stage) {
+		{Name: "frame-limit", Rule: "a frame of 1,048,575 bytes passes, one more closes", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.DoBody(zkproto.OpCreate, "1048575 bytes", fit("/wire", zkproto.DefaultMaxFrame))
 			a.Exists("/wire", false)
@@ -26,7 +26,7 @@ func framingScripts() []Script {
 			b := s.Resume("B", a)
 			b.Exists("/wire2", false)
 		}},
-		{Name: "frame-lengths", Rule: "spec 1.2: a negative or giant length, none at all, or no room for the header closes without a reply", Run: func(s *Stage) {
+		{Name: "frame-lengths", Rule: "a negative or giant length, none at all, or no room for the header closes without a reply", Run: func(s *Stage) {
 			for _, bad := range []struct {
 				what string
 				raw  []byte
@@ -45,7 +45,7 @@ func framingScripts() []Script {
 				a.ExpectClose()
 			}
 		}},
-		{Name: "frame-first", Rule: "spec 1.2, 1.7: a first frame that is no connect request closes without a reply", Run: func(s *Stage) {
+		{Name: "frame-first", Rule: "a first frame that is no connect request closes without a reply", Run: func(s *Stage) {
 			for _, bad := range []struct {
 				what string
 				raw  []byte
@@ -67,7 +67,7 @@ func framingScripts() []Script {
 				a.ExpectClose()
 			}
 		}},
-		{Name: "frame-first-long", Rule: "spec 1.1: bytes behind the connect request are ignored", Run: func(s *Stage) {
+		{Name: "frame-first-long", Rule: "bytes behind the connect request are ignored", Run: func(s *Stage) {
 			a := s.Dial("A")
 			m := zkproto.ConnectRequest{Timeout: 30000, Passwd: make([]byte, 16), HasReadOnly: true}
 			a.logf("> connect with 5 bytes more")
@@ -75,7 +75,7 @@ func framingScripts() []Script {
 			a.ReadHandshake()
 			a.Sync("/")
 		}},
-		{Name: "frame-in-pieces", Rule: "spec 1.2: frames may come byte by byte", Run: func(s *Stage) {
+		{Name: "frame-in-pieces", Rule: "frames may come byte by byte", Run: func(s *Stage) {
 			a := s.Connect("A")
 			body := (&zkproto.SyncRequest{Path: "/wire"}).AppendTo(nil)
 			frame := zkproto.AppendFrame(nil, func(dst []byte) []byte {
@@ -87,7 +87,7 @@ func framingScripts() []Script {
 			}
 			a.Recv()
 		}},
-		{Name: "second-handshake", Rule: "spec 1.2: behind the handshake a frame is a request, so a connect request is an unknown operation", Run: func(s *Stage) {
+		{Name: "second-handshake", Rule: "behind the handshake a frame is a request, so a connect request is an unknown operation", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.logf("> connect again")
 			a.SendRaw(zkproto.AppendFrame(nil, (&zkproto.ConnectRequest{Timeout: 30000, Passwd: make([]byte, 16)}).AppendTo))
@@ -98,14 +98,14 @@ func framingScripts() []Script {
 
 func decodeScripts() []Script {
 	return []Script{
-		{Name: "unknown-operations", Rule: "spec 1.7: -6 with zxid -1, then the connection closes", Run: func(s *Stage) {
+		{Name: "unknown-operations", Rule: "-6 with zxid -1, then the connection closes", Run: func(s *Stage) {
 			for _, op := range []zkproto.OpCode{888, 0, 10, 13, 23, 99, 108, -1, -2, 2147483647} {
 				a := s.Connect("A")
 				a.Do(op, nil)
 				a.ExpectClose()
 			}
 		}},
-		{Name: "unknown-operation-pipelined", Rule: "spec 1.6, 1.7: the connection closes behind -6 whatever was pipelined; the real server may or may not answer that", Run: func(s *Stage) {
+		{Name: "unknown-operation-pipelined", Rule: "the connection closes behind -6 whatever was pipelined; the real server may or may not answer that", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Send(888, nil)
 			a.Send(zkproto.OpExists, &zkproto.ExistsRequest{Path: "/wire"})
@@ -119,18 +119,18 @@ func decodeScripts() []Script {
 			})
 			a.logf("refused: %v, closed: %v", refused, a.gone)
 		}},
-		{Name: "create-session-operation", Rule: "spec 2.6: createSession from a client", Run: func(s *Stage) {
+		{Name: "create-session-operation", Rule: "createSession from a client", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Do(zkproto.OpCreateSession, nil)
 			a.ExpectClose()
 		}},
-		{Name: "delete-container-operation", Rule: "spec 14: the server's own clean-up, sent by a client", Run: func(s *Stage) {
+		{Name: "delete-container-operation", Rule: "the server's own clean-up, sent by a client", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Do(zkproto.OpDeleteContainer, &zkproto.DeleteContainerRequest{Path: []byte("/wire")})
 			a.Exists("/wire", false)
 		}},
-		{Name: "undecodable", Rule: "spec 1.7, 2.2: a body that cannot be decoded is -5 with the last zxid, and the connection stays", Run: func(s *Stage) {
+		{Name: "undecodable", Rule: "a body that cannot be decoded is -5 with the last zxid, and the connection stays", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			for _, op := range []zkproto.OpCode{
@@ -146,7 +146,7 @@ func decodeScripts() []Script {
 			}
 			a.Exists("/wire", false)
 		}},
-		{Name: "undecodable-null", Rule: "spec 1.1, 2.4: a null path", Run: func(s *Stage) {
+		{Name: "undecodable-null", Rule: "a null path", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			null := int32s(-1)
@@ -175,7 +175,7 @@ func decodeScripts() []Script {
 			}
 			a.Exists("/wire", false)
 		}},
-		{Name: "undecodable-acl", Rule: "spec 6.3: null scheme or id in a list", Run: func(s *Stage) {
+		{Name: "undecodable-acl", Rule: "null scheme or id in a list", Run: func(s *Stage) {
 			a := s.Connect("A")
 			head := join(ustring("/wire"), int32s(-1, 1, 31))
 			a.DoBody(zkproto.OpCreate, "null id of world", join(head, ustring("world"), int32s(-1), int32s(0)))
@@ -185,7 +185,7 @@ func decodeScripts() []Script {
 			a.DoBody(zkproto.OpCreate, "giant number of entries", join(ustring("/wire"), int32s(-1, 0x7fffffff, 0)))
 			a.Exists("/wire", false)
 		}},
-		{Name: "trailing-bytes", Rule: "spec 1.1: bytes behind a record are ignored; any byte but 0 is true", Run: func(s *Stage) {
+		{Name: "trailing-bytes", Rule: "bytes behind a record are ignored; any byte but 0 is true", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.DoBody(zkproto.OpCreate, "and 3 bytes", append((&zkproto.CreateRequest{Path: "/wire", ACL: open()}).AppendTo(nil), 1, 2, 3))
 			a.DoBody(zkproto.OpExists, "watch byte 0x80 and 3 bytes", append(ustring("/wire"), 0x80, 1, 2, 3))
@@ -195,7 +195,7 @@ func decodeScripts() []Script {
 			a.DoBody(zkproto.OpCloseSession, "with a body", []byte{1, 2, 3})
 			a.ExpectClose()
 		}},
-		{Name: "giant-data-length", Rule: "spec 1.1: a data length beyond the frame, negative or giant, is -5", Run: func(s *Stage) {
+		{Name: "giant-data-length", Rule: "a data length beyond the frame, negative or giant, is -5", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for _, n := range []int32{100, -2, 0x7fffffff, 3 << 20} {
 				a.DoBody(zkproto.OpSetData, "data length "+s.number(n), join(ustring("/wire"), int32s(n, -1)))

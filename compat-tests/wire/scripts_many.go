@@ -14,7 +14,7 @@ import (
 // manyScripts are about numbers: many nodes, connections and watches.
 func manyScripts() []Script {
 	return []Script{
-		{Name: "many-children", Rule: "spec 1.2: a reply may be longer than the frame limit", Run: func(s *Stage) {
+		{Name: "many-children", Rule: "a reply may be longer than the frame limit", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Silently(func() {
@@ -39,7 +39,7 @@ func manyScripts() []Script {
 			})
 			a.GetChildren2("/wire", false)
 		}},
-		{Name: "many-ephemerals-end", Rule: "spec 4.7, design rule 4: the end of a session with many ephemerals", Run: func(s *Stage) {
+		{Name: "many-ephemerals-end", Rule: "the end of a session with many ephemerals", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			b.Create("/wire", 0)
 			a.Silently(func() {

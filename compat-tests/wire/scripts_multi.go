@@ -4,7 +4,7 @@ import "zkbridge/zkproto"
 
 func multiScripts() []Script {
 	return []Script{
-		{Name: "multi-success", Rule: "spec 2.5: every kind of operation and its result; one zxid", Run: func(s *Stage) {
+		{Name: "multi-success", Rule: "every kind of operation and its result; one zxid", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Multi(
 				opCreate("/wire", 0),
@@ -23,7 +23,7 @@ func multiScripts() []Script {
 			a.GetChildren2("/wire", false)
 			a.GetData("/wire/b", false)
 		}},
-		{Name: "multi-failure", Rule: "spec 2.5: header OK, an error for each operation; nothing is applied, the zxid is spent", Run: func(s *Stage) {
+		{Name: "multi-failure", Rule: "header OK, an error for each operation; nothing is applied, the zxid is spent", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Multi(opCreate("/wire/a", 0), opSetData("/wire", "y", -1), opDelete("/wire/missing", -1), opCreate("/wire/b", 0))
@@ -43,25 +43,25 @@ func multiScripts() []Script {
 			a.GetChildren2("/wire", false)
 			a.Create("/wire/next", 0)
 		}},
-		{Name: "multi-sequence-rollback", Rule: "spec 2.5: a failed multi gives its numbers back", Run: func(s *Stage) {
+		{Name: "multi-sequence-rollback", Rule: "a failed multi gives its numbers back", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Multi(opCreate("/wire/n-", zkproto.FlagPersistentSequential), opCreate("/wire/n-", zkproto.FlagPersistentSequential), opCheck("/wire", 7))
 			a.Create("/wire/n-", zkproto.FlagPersistentSequential)
 			a.GetChildren2("/wire", false)
 		}},
-		{Name: "multi-sees-itself", Rule: "spec 2.5: operations see the effects of those before them", Run: func(s *Stage) {
+		{Name: "multi-sees-itself", Rule: "operations see the effects of those before them", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Multi(opCreate("/wire", 0), opCreate("/wire/p", 0), opCreate("/wire/p/c", 0), opDelete("/wire/p/c", 0), opDelete("/wire/p", -1), opCheck("/wire", 0))
 			a.Multi(opDelete("/wire", -1), opCreate2("/wire", 0), opSetData("/wire", "new", 0))
 			a.GetData("/wire", false)
 		}},
-		{Name: "multi-empty", Rule: "spec 2.5: an empty multi succeeds and takes a zxid", Run: func(s *Stage) {
+		{Name: "multi-empty", Rule: "an empty multi succeeds and takes a zxid", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Multi()
 			a.Sync("/")
 		}},
-		{Name: "multi-watches", Rule: "spec 2.5, 4.2: watches fire for each operation in order, with one zxid, before the reply; none if it fails", Run: func(s *Stage) {
+		{Name: "multi-watches", Rule: "watches fire for each operation in order, with one zxid, before the reply; none if it fails", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			a.Create("/wire", 0)
 			b.AddWatch("/wire", zkproto.WatchPersistentRecursive)
@@ -72,7 +72,7 @@ func multiScripts() []Script {
 			a.Multi(opCreate("/wire/x", 0), opSetData("/wire/x", "y", -1), opDelete("/wire/x", -1), opSetData("/wire", "z", -1))
 			b.Ping()
 		}},
-		{Name: "multi-undecodable", Rule: "spec 2.2, 2.5: the whole request is -5, and what zxid it takes", Run: func(s *Stage) {
+		{Name: "multi-undecodable", Rule: "the whole request is -5, and what zxid it takes", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Multi(opCreate("/wire/a", 9))
@@ -100,18 +100,18 @@ func multiScripts() []Script {
 			a.Sync("/")
 			a.GetChildren("/wire", false)
 		}},
-		{Name: "multi-container-flags", Rule: "spec 2.5: flags 4 inside a multi make a container whatever the operation", Run: func(s *Stage) {
+		{Name: "multi-container-flags", Rule: "flags 4 inside a multi make a container whatever the operation", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Multi(opCreate("/wire", 0), zkproto.MultiOp{Op: zkproto.OpCreateContainer, Path: "/wire/a", ACL: open()},
 				zkproto.MultiOp{Op: zkproto.OpCreateContainer, Path: "/wire/e", ACL: open(), Flags: zkproto.FlagEphemeral})
 			a.Exists("/wire/e", false)
 		}},
-		{Name: "multi-ttl", Rule: "spec 2.4: createTTL in a multi while extended types are off", Run: func(s *Stage) {
+		{Name: "multi-ttl", Rule: "createTTL in a multi while extended types are off", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Multi(opCreate("/wire", 0), zkproto.MultiOp{Op: zkproto.OpCreateTTL, Path: "/wire/a", ACL: open(), Flags: zkproto.FlagTTL, TTL: 1000})
 			a.Exists("/wire", false)
 		}},
-		{Name: "multi-read", Rule: "spec 2.5: each read of a multiRead stands for itself", Run: func(s *Stage) {
+		{Name: "multi-read", Rule: "each read of a multiRead stands for itself", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/x", 0)
@@ -128,7 +128,7 @@ func multiScripts() []Script {
 
 func statScripts() []Script {
 	return []Script{
-		{Name: "stat-arithmetic", Rule: "spec 3: which field each change moves", Run: func(s *Stage) {
+		{Name: "stat-arithmetic", Rule: "which field each change moves", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			a.Create2("/wire", 0)
 			a.Create("/wire/a", 0)
@@ -155,7 +155,7 @@ func statScripts() []Script {
 			a.Create("/wire/m2", 0)
 			a.Exists("/wire", false)
 		}},
-		{Name: "stat-of-recreated", Rule: "spec 3: a node that is created again starts anew", Run: func(s *Stage) {
+		{Name: "stat-of-recreated", Rule: "a node that is created again starts anew", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create2("/wire", 0)
 			a.SetData("/wire", "y", -1)

@@ -4,7 +4,7 @@ import "zkbridge/zkproto"
 
 func readScripts() []Script {
 	return []Script{
-		{Name: "read-rows", Rule: "spec 2.4: the checks of exists, getData, getChildren, getChildren2, getAllChildrenNumber and getACL", Run: func(s *Stage) {
+		{Name: "read-rows", Rule: "the checks of exists, getData, getChildren, getChildren2, getAllChildrenNumber and getACL", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/n", 0)
@@ -23,7 +23,7 @@ func readScripts() []Script {
 			a.Delete("/wire/blind", -1)
 			a.Delete("/wire/dumb", -1)
 		}},
-		{Name: "all-children-number", Rule: "spec 2.6: all descendants, without the node", Run: func(s *Stage) {
+		{Name: "all-children-number", Rule: "all descendants, without the node", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire2", 0)
@@ -47,7 +47,7 @@ func readScripts() []Script {
 			a.Create("/wire/a/b/d", 0)
 			a.logf("one more node changes the number of the root by %d", count()-before)
 		}},
-		{Name: "ephemerals", Rule: "spec 2.6: the caller's own, by plain prefix", Run: func(s *Stage) {
+		{Name: "ephemerals", Rule: "the caller's own, by plain prefix", Run: func(s *Stage) {
 			a := s.Connect("A")
 			b := s.Connect("B")
 			a.Create("/wire", 0)
@@ -62,7 +62,7 @@ func readScripts() []Script {
 			a.Delete("/wire/a1", -1)
 			a.Do(zkproto.OpGetEphemerals, &zkproto.GetEphemeralsRequest{Prefix: "/"})
 		}},
-		{Name: "empty-path", Rule: "spec 2.4: the empty string is an alias of / in reads", Run: func(s *Stage) {
+		{Name: "empty-path", Rule: "the empty string is an alias of / in reads", Run: func(s *Stage) {
 			a := s.Connect("A")
 			// The root's Stat depends on what was played before: compare.
 			same := func(what string, read func(path string) Reply) {
@@ -77,7 +77,7 @@ func readScripts() []Script {
 			same("getChildren2", func(p string) Reply { return a.GetChildren2(p, false) })
 			same("getACL", func(p string) Reply { return a.GetACL(p) })
 		}},
-		{Name: "system-nodes", Rule: "spec 10: the four nodes that every server has", Run: func(s *Stage) {
+		{Name: "system-nodes", Rule: "the four nodes that every server has", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.GetData("/zookeeper/config", false)
 			a.GetACL("/zookeeper/config")
@@ -111,7 +111,7 @@ func pathScripts() []Script {
 		"/wire/..a", "/wire/a.b", "/wire/...", "/wire/.a", "/wire/a b", "/wire/a:b*c\\d?e#f%2F", "/wire/\u00e4\u4e2d",
 	}
 	return []Script{
-		{Name: "paths", Rule: "spec 10, field report 27: which paths each operation accepts; the connection stays", Run: func(s *Stage) {
+		{Name: "paths", Rule: "field report 27: which paths each operation accepts; the connection stays", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/a", 0)
@@ -129,7 +129,7 @@ func pathScripts() []Script {
 			}
 			a.GetChildren("/wire", false)
 		}},
-		{Name: "paths-sequential", Rule: "spec 2.4, 3: the whole path is checked with its number", Run: func(s *Stage) {
+		{Name: "paths-sequential", Rule: "the whole path is checked with its number", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			for _, path := range []string{"/wire/.", "/wire/..", "/wire/", "/wire//", "/wire/a/", "/wire/\x01", "/wire/./", "wire"} {

@@ -6,7 +6,7 @@ import "zkbridge/zkproto"
 // back.
 func restartScripts() []Script {
 	return []Script{
-		{Name: "restart-nodes", Restarts: true, Rule: "spec 5, design section 6: persistent nodes come back with every field of their Stat, and the counters go on", Run: func(s *Stage) {
+		{Name: "restart-nodes", Restarts: true, Rule: "persistent nodes come back with every field of their Stat, and the counters go on", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create2("/wire", 0)
 			a.Create("/wire/null", 0)
@@ -30,7 +30,7 @@ func restartScripts() []Script {
 			b.SetData("/wire/null", "z", 1)
 			b.Exists("/wire", false)
 		}},
-		{Name: "restart-sessions", Restarts: true, Rule: "spec 5, design section 6: whether sessions and ephemerals outlive the server", Run: func(s *Stage) {
+		{Name: "restart-sessions", Restarts: true, Rule: "whether sessions and ephemerals outlive the server", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			a.Create("/wire", 0)
 			a.Create("/wire/a", zkproto.FlagEphemeral)
@@ -42,7 +42,7 @@ func restartScripts() []Script {
 			d.GetChildren2("/wire", false)
 			d.Exists("/wire/a", false)
 		}},
-		{Name: "restart-watches", Restarts: true, Rule: "spec 4.4, design rule 6: what setWatches fires after a restart", Run: func(s *Stage) {
+		{Name: "restart-watches", Restarts: true, Rule: "what setWatches fires after a restart", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			last := a.Create("/wire/n", 0).Zxid

@@ -9,14 +9,14 @@ import (
 func sessionScripts() []Script {
 	zeros := make([]byte, zkproto.PasswdSize)
 	return []Script{
-		{Name: "session-negotiation", Rule: "spec 1.4, field report 11: what is asked for is cut to 4 s to 40 s", Run: func(s *Stage) {
+		{Name: "session-negotiation", Rule: "field report 11: what is asked for is cut to 4 s to 40 s", Run: func(s *Stage) {
 			for _, asked := range []int32{60000, 1000, 0, -1, 2147483647, -2147483648, 3999, 4000, 4001, 39999, 40000, 40001, 12345} {
 				c := s.Dial("A")
 				c.Handshake(zkproto.ConnectRequest{Timeout: asked, Passwd: zeros, HasReadOnly: true})
 				c.CloseSession()
 			}
 		}},
-		{Name: "session-forms", Rule: "spec 1.3, field report 4: 44 bytes are answered with 36, 45 with 37", Run: func(s *Stage) {
+		{Name: "session-forms", Rule: "field report 4: 44 bytes are answered with 36, 45 with 37", Run: func(s *Stage) {
 			for _, m := range []zkproto.ConnectRequest{
 				{Timeout: 30000, Passwd: zeros},
 				{Timeout: 30000, Passwd: zeros, HasReadOnly: true},
@@ -32,7 +32,7 @@ func sessionScripts() []Script {
 				c.CloseSession()
 			}
 		}},
-		{Name: "session-resume", Rule: "spec 1.4: the same id, ephemerals untouched, no zxid spent, the timeout negotiated anew", Run: func(s *Stage) {
+		{Name: "session-resume", Rule: "the same id, ephemerals untouched, no zxid spent, the timeout negotiated anew", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/e", zkproto.FlagEphemeral)
@@ -49,7 +49,7 @@ func sessionScripts() []Script {
 			c.Exists("/wire/e", false)
 			c.CloseSession()
 		}},
-		{Name: "session-wrong-password", Rule: "spec 1.4: zeros and close, and the session lives on", Run: func(s *Stage) {
+		{Name: "session-wrong-password", Rule: "zeros and close, and the session lives on", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", zkproto.FlagEphemeral)
 			a.Drop()
@@ -61,7 +61,7 @@ func sessionScripts() []Script {
 			c := s.Resume("C", a)
 			c.Exists("/wire", false)
 		}},
-		{Name: "session-takeover", Rule: "spec 1.4, 5: the old connection is closed at once", Run: func(s *Stage) {
+		{Name: "session-takeover", Rule: "the old connection is closed at once", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", zkproto.FlagEphemeral)
 			b := s.Resume("B", a)
@@ -71,7 +71,7 @@ func sessionScripts() []Script {
 			b.ExpectClose()
 			c.Exists("/wire", false)
 		}},
-		{Name: "session-takeover-wrong-password", Rule: "spec 1.4: the old connection is closed before the password is looked at", Run: func(s *Stage) {
+		{Name: "session-takeover-wrong-password", Rule: "the old connection is closed before the password is looked at", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", zkproto.FlagEphemeral)
 			b := s.Dial("B")
@@ -81,7 +81,7 @@ func sessionScripts() []Script {
 			c := s.Resume("C", a)
 			c.Exists("/wire", false)
 		}},
-		{Name: "session-unknown", Rule: "spec 1.4, field report 5: an unknown id, -1 among them, is answered with zeros and close", Run: func(s *Stage) {
+		{Name: "session-unknown", Rule: "field report 5: an unknown id, -1 among them, is answered with zeros and close", Run: func(s *Stage) {
 			for _, id := range []int64{-1, 1, 12345678, -9223372036854775808, 9223372036854775807, 0x7f00000000000001} {
 				a := s.Dial("A")
 				a.Handshake(zkproto.ConnectRequest{Timeout: 30000, SessionID: id, Passwd: zeros, HasReadOnly: true})
@@ -91,19 +91,19 @@ func sessionScripts() []Script {
 				b.ExpectClose()
 			}
 		}},
-		{Name: "session-closed", Rule: "spec 1.4: a closed session is over", Run: func(s *Stage) {
+		{Name: "session-closed", Rule: "a closed session is over", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.CloseSession()
 			b := s.Resume("B", a)
 			b.ExpectClose()
 		}},
-		{Name: "session-id-zero-with-password", Rule: "spec 1.4: id 0 is a new session whatever the password", Run: func(s *Stage) {
+		{Name: "session-id-zero-with-password", Rule: "id 0 is a new session whatever the password", Run: func(s *Stage) {
 			a := s.Connect("A")
 			b := s.Dial("B")
 			b.Handshake(zkproto.ConnectRequest{Timeout: 30000, Passwd: a.Passwd, HasReadOnly: true})
 			a.Sync("/")
 		}},
-		{Name: "session-last-zxid-seen", Rule: "spec 1.4: a client that has seen this server's last zxid, or less, is welcome", Run: func(s *Stage) {
+		{Name: "session-last-zxid-seen", Rule: "a client that has seen this server's last zxid, or less, is welcome", Run: func(s *Stage) {
 			a := s.Connect("A")
 			last := a.Create("/wire", zkproto.FlagEphemeral).Zxid
 			a.Drop()
@@ -114,7 +114,7 @@ func sessionScripts() []Script {
 			c.Exists("/wire", false)
 			c.CloseSession()
 		}},
-		{Name: "session-zxid-ahead", Rule: "spec 1.4: a client from the future is closed without a word", Run: func(s *Stage) {
+		{Name: "session-zxid-ahead", Rule: "a client from the future is closed without a word", Run: func(s *Stage) {
 			a := s.Connect("A")
 			last := a.Create("/wire", zkproto.FlagEphemeral).Zxid
 			a.Drop()
@@ -129,7 +129,7 @@ func sessionScripts() []Script {
 			d := s.Dial("D")
 			d.Handshake(zkproto.ConnectRequest{LastZxidSeen: last + 1000, Timeout: 30000, Passwd: zeros, HasReadOnly: true})
 		}},
-		{Name: "session-zxid-ahead-watches", Rule: "design rule 2: a known session that resumes from the future has all its watches fired", Run: func(s *Stage) {
+		{Name: "session-zxid-ahead-watches", Rule: "a known session that resumes from the future has all its watches fired", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			last := a.Create("/wire/n", 0).Zxid
@@ -139,7 +139,7 @@ func sessionScripts() []Script {
 			b.SetWatches(last+1000, []string{"/wire/n"}, nil, []string{"/wire"})
 			b.Ping()
 		}},
-		{Name: "session-two", Rule: "spec 5: ids and ephemerals of two sessions are apart", Run: func(s *Stage) {
+		{Name: "session-two", Rule: "ids and ephemerals of two sessions are apart", Run: func(s *Stage) {
 			a, b := s.Connect("A"), s.Connect("B")
 			a.Create("/wire", 0)
 			a.Create("/wire/a", zkproto.FlagEphemeral)
@@ -181,7 +181,7 @@ func expiryScripts() []Script {
 			// Half a second is for a busy machine.
 			a.logf("not a tick after it: %v", took <= granted+FastTick+500*time.Millisecond)
 		}},
-		{Name: "expiry-auth", Fast: true, Rule: "spec 5: auth packets are no sign of life", Run: func(s *Stage) {
+		{Name: "expiry-auth", Fast: true, Rule: "auth packets are no sign of life", Run: func(s *Stage) {
 			a := brief(s, "A")
 			a.Create("/wire", zkproto.FlagEphemeral)
 			a.Silently(func() {
@@ -196,7 +196,7 @@ func expiryScripts() []Script {
 			b := s.Resume("B", a)
 			b.ExpectClose()
 		}},
-		{Name: "expiry-cut", Fast: true, Rule: "spec 5: a session whose client is gone expires with its ephemerals; it is learned on reconnect", Run: func(s *Stage) {
+		{Name: "expiry-cut", Fast: true, Rule: "a session whose client is gone expires with its ephemerals; it is learned on reconnect", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			b := brief(s, "B")
@@ -211,7 +211,7 @@ func expiryScripts() []Script {
 			c := s.Resume("C", b)
 			c.ExpectClose()
 		}},
-		{Name: "expiry-connected", Fast: true, Rule: "spec 4.7, 5: a silent client that is still connected is closed when its session expires", Run: func(s *Stage) {
+		{Name: "expiry-connected", Fast: true, Rule: "a silent client that is still connected is closed when its session expires", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			b := brief(s, "B")
@@ -227,7 +227,7 @@ func expiryScripts() []Script {
 			c := s.Resume("C", b)
 			c.ExpectClose()
 		}},
-		{Name: "expiry-touch", Fast: true, Rule: "spec 5: pings and reads keep a session", Run: func(s *Stage) {
+		{Name: "expiry-touch", Fast: true, Rule: "pings and reads keep a session", Run: func(s *Stage) {
 			a := brief(s, "A")
 			a.Create("/wire", zkproto.FlagEphemeral)
 			for i := range 30 {
@@ -269,7 +269,7 @@ func expiryScripts() []Script {
 			b.Exists("/wire/e", false)
 			b.GetChildren("/wire", false)
 		}},
-		{Name: "expiry-resumed-timeout", Fast: true, Rule: "spec 5: the timeout of the current connection counts", Run: func(s *Stage) {
+		{Name: "expiry-resumed-timeout", Fast: true, Rule: "the timeout of the current connection counts", Run: func(s *Stage) {
 			a := s.Connect("A")
 			w := s.Connect("W")
 			w.Create("/wire", 0)

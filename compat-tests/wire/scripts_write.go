@@ -4,7 +4,7 @@ import "zkbridge/zkproto"
 
 func writeScripts() []Script {
 	return []Script{
-		{Name: "delete-check-order", Rule: "spec 2.4: path, parent, permission on the parent, node, version, children", Run: func(s *Stage) {
+		{Name: "delete-check-order", Rule: "path, parent, permission on the parent, node, version, children", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.Create("/wire/n", 0)
@@ -36,7 +36,7 @@ func writeScripts() []Script {
 			}
 			a.Exists("/wire", false)
 		}},
-		{Name: "delete-permission", Rule: "spec 2.4: the right to delete is on the parent, and is asked before the node is looked for", Run: func(s *Stage) {
+		{Name: "delete-permission", Rule: "the right to delete is on the parent, and is asked before the node is looked for", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.CreateACL("/wire/p", open())
@@ -48,7 +48,7 @@ func writeScripts() []Script {
 			a.SetACL("/wire/p/n", []zkproto.ACL{{Perms: zkproto.PermRead, Scheme: "world", ID: "anyone"}}, -1)
 			a.Delete("/wire/p/n", -1)
 		}},
-		{Name: "setdata-check-order", Rule: "spec 2.4: path, existence, permission, version", Run: func(s *Stage) {
+		{Name: "setdata-check-order", Rule: "path, existence, permission, version", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Create("/wire", 0)
 			a.CreateACL("/wire/ro", []zkproto.ACL{{Perms: zkproto.PermRead, Scheme: "world", ID: "anyone"}})
@@ -69,7 +69,7 @@ func writeScripts() []Script {
 			a.SetData("/wire", "longer than before", -1)
 			a.GetData("/wire", false)
 		}},
-		{Name: "setdata-system-nodes", Rule: "spec 10: / and /zookeeper accept setData; /zookeeper/config is written by super only", Run: func(s *Stage) {
+		{Name: "setdata-system-nodes", Rule: "/ and /zookeeper accept setData; /zookeeper/config is written by super only", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.SetData("/zookeeper/config", "x", -1)
 			// The versions of the others depend on what was played before.
@@ -79,7 +79,7 @@ func writeScripts() []Script {
 				a.logf("setData %s: %s", path, outcome(r.Err))
 			}
 		}},
-		{Name: "sync", Rule: "spec 2.4: any path is echoed", Run: func(s *Stage) {
+		{Name: "sync", Rule: "any path is echoed", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for _, path := range []string{"/", "/wire", "/wire/missing", "", "no-slash", "/a//b/", "/nul\x00", "/\u00e4\u20ac"} {
 				a.Sync(path)
@@ -87,7 +87,7 @@ func writeScripts() []Script {
 			a.DoBody(zkproto.OpSync, "a character above U+FFFF", ustring("/\U0001F600"))
 			a.DoBody(zkproto.OpSync, "bad UTF-8", ustring("/\xc3\xe2\x82x\xf0\x9f\x98y\xed\xa0\xbd\xff"))
 		}},
-		{Name: "close-session", Rule: "spec 1.7, 5: closeSession is answered with its zxid, removes ephemerals, then the connection closes", Run: func(s *Stage) {
+		{Name: "close-session", Rule: "closeSession is answered with its zxid, removes ephemerals, then the connection closes", Run: func(s *Stage) {
 			a := s.Connect("A")
 			b := s.Connect("B")
 			a.Create("/wire", 0)
@@ -100,7 +100,7 @@ func writeScripts() []Script {
 			b.Exists("/wire/e", false)
 			b.CloseSession()
 		}},
-		{Name: "ping", Rule: "spec 1.5: a ping is answered with xid -2 whatever it carried", Run: func(s *Stage) {
+		{Name: "ping", Rule: "a ping is answered with xid -2 whatever it carried", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for _, xid := range []int32{-2, 77, 0} {
 				a.logf("> ping xid=%d", xid)
@@ -116,7 +116,7 @@ func writeScripts() []Script {
 
 func zxidScripts() []Script {
 	return []Script{
-		{Name: "zxids", Rule: "spec 2.2: every write attempt takes one zxid, failed ones too, and so do opening and closing a session; reads take none", Run: func(s *Stage) {
+		{Name: "zxids", Rule: "every write attempt takes one zxid, failed ones too, and so do opening and closing a session; reads take none", Run: func(s *Stage) {
 			a := s.Connect("A")
 			a.Sync("/")
 			a.Create("/wire", 0)
@@ -143,7 +143,7 @@ func zxidScripts() []Script {
 			a.ExpectClose()
 			c.Sync("/")
 		}},
-		{Name: "xids", Rule: "spec 1.5: any xid is echoed", Run: func(s *Stage) {
+		{Name: "xids", Rule: "any xid is echoed", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for _, xid := range []int32{0, 1, 1, 5, -7, 2147483647, -2147483648, 3} {
 				a.DoXid(xid, zkproto.OpExists, &zkproto.ExistsRequest{Path: "/wire"})
@@ -152,7 +152,7 @@ func zxidScripts() []Script {
 				a.DoXid(xid, zkproto.OpDelete, &zkproto.DeleteRequest{Path: "/wire", Version: -1})
 			}
 		}},
-		{Name: "pipelining", Rule: "spec 1.6: replies of a connection come in request order, reads, writes and pings alike", Run: func(s *Stage) {
+		{Name: "pipelining", Rule: "replies of a connection come in request order, reads, writes and pings alike", Run: func(s *Stage) {
 			a := s.Connect("A")
 			for range 3 {
 				a.Send(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire", Data: []byte("x"), ACL: open()})
@@ -167,7 +167,7 @@ func zxidScripts() []Script {
 			}
 			a.RecvAll()
 		}},
-		{Name: "pipelined-behind-connect", Rule: "spec 1.4: requests behind the connect request are processed once the session is there", Run: func(s *Stage) {
+		{Name: "pipelined-behind-connect", Rule: "requests behind the connect request are processed once the session is there", Run: func(s *Stage) {
 			a := s.Dial("A")
 			a.SendHandshake(zkproto.ConnectRequest{Timeout: 30000, Passwd: make([]byte, 16)})
 			a.Send(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire", Data: []byte("x"), ACL: open(), Flags: zkproto.FlagEphemeral})
@@ -176,7 +176,7 @@ func zxidScripts() []Script {
 			a.RecvAll()
 			a.Exists("/wire", false)
 		}},
-		{Name: "pipelined-behind-close", Rule: "spec 5: what is pipelined behind closeSession is not executed", Run: func(s *Stage) {
+		{Name: "pipelined-behind-close", Rule: "what is pipelined behind closeSession is not executed", Run: func(s *Stage) {
 			a := s.Connect("A")
 			b := s.Connect("B")
 			b.Create("/wire", 0)
