@@ -34,6 +34,15 @@ func (t *Tree) Paths() []string {
 	return paths
 }
 
+// FileHeader is the header of a file with nonce.
+func FileHeader(nonce [8]byte) []byte { return appendHeader(nil, fileFormat, nonce) }
+
+// HeaderSize and FrameHeader are the lengths of what comes before the records.
+const (
+	HeaderSize  = headerSize
+	FrameHeader = frameHeader
+)
+
 // SealedFrame is a frame with records that stands at offset of a file with nonce.
 func SealedFrame(records []byte, nonce [8]byte, offset int64) []byte {
 	frame := append(make([]byte, frameHeader), records...)
