@@ -220,7 +220,12 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 // Committed implements znode.Hook.
 func (b *Book) Committed(int64) { b.tell() }
 
+// tell passes on what was noted. Before Load nobody listens yet: a tree that
+// comes from disk reports its start-up transaction while it is made.
 func (b *Book) tell() {
+	if b.tree == nil {
+		return
+	}
 	for svc, u := range b.dirty {
 		b.onDirty(svc, u)
 	}
