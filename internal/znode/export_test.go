@@ -25,6 +25,9 @@ func (t *Tree) Watching() (spots, holders int) {
 	return len(t.watches.spots), len(t.watches.holders)
 }
 
+// Room is how many children fit into a directory's memory.
+func (t *Tree) Room(path string) int { return cap(t.nodes[path].dir.children) }
+
 // Paths are all nodes.
 func (t *Tree) Paths() []string {
 	var paths []string

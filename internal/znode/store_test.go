@@ -470,6 +470,21 @@ func TestStoreRefuses(t *testing.T) {
 		// Only the last frame can pass for a torn tail.
 		require.Equal(t, []string{"n0", "n1", "zookeeper"}, children(t, treeOn(t, s), "/"), "byte %d", i)
 	}
+	for name, c := range map[string]struct {
+		records []byte
+		want    string
+	}{
+		"unknown kind":    {[]byte{77}, "at byte 24: a record of unknown kind 77"},
+		"no field":        {[]byte{3}, "at byte 24: a record that cannot be read"},
+		"too long":        {[]byte{1, 200, 1}, "cannot be read"},
+		"unknown effect":  {[]byte{4, 2, 2, 1, 99, 0, 2, '/', 'a'}, "cannot be read"},
+		"misfit":          {[]byte{4, 2, 2, 1, 2, 0, 2, '/', 'a', 0, 0}, "apply transaction 0x1, effect 0 on /a: does not fit the tree"},
+		"clock goes back": {[]byte{4, 4, 0, 0, 4, 2, 0, 0}, "apply transaction 0x1: the clock stands at 0x2"},
+	} {
+		file := znode.FileHeader([8]byte{})
+		_, err := tryOpen(withFile(append(file, znode.SealedFrame(c.records, [8]byte{}, int64(len(file)))...)), 0)
+		require.ErrorContains(t, err, c.want, name)
+	}
 	_, err = tryOpen(withFile([]byte("something else entirely, but long enough")), 0)
 	require.ErrorContains(t, err, "not a zkbridge file")
 	_, err = tryOpen(withFile(nil), 0)

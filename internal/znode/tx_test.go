@@ -476,3 +476,45 @@ func TestEphemeralsByPrefix(t *testing.T) {
 		require.NotNil(t, v.Ephemerals(3, ""))
 	})
 }
+
+func TestSmallThings(t *testing.T) {
+	tree := newTree(t, nil)
+	o := znode.Origin{Kind: znode.SessionEnd, Session: 7, Why: "expired"}
+	require.NoError(t, update(t, tree, o, func(x *znode.Tx) error {
+		require.Equal(t, o, x.Origin())
+		require.Equal(t, at.UnixMilli(), x.Time())
+		return nil
+	}).Err)
+	create(t, tree, "/e", "", 7)
+	tree.View(func(v *znode.View) {
+		require.EqualValues(t, 7, v.Owner("/e"))
+		require.Zero(t, v.Owner("/"))
+		require.Zero(t, v.Owner("/none"))
+		require.Zero(t, v.Gate())
+	})
+	called := false
+	tree.WhenDurable(99, func() { called = true })
+	require.True(t, called, "in memory nothing waits")
+	require.EqualValues(t, math.MaxInt64, tree.Durable())
+	require.Equal(t, "persistent ephemeral container", fmt.Sprint(znode.Persistent, " ", znode.Ephemeral, " ", znode.Container))
+}
+
+// TestLargeDirectoryShrinks: a directory that was large gives its room back and
+// loses nobody on the way.
+func TestLargeDirectoryShrinks(t *testing.T) {
+	tree := newTree(t, nil)
+	create(t, tree, "/d", "", 0)
+	for i := range 1000 {
+		create(t, tree, fmt.Sprintf("/d/%d", i), "", int64(i%3+1))
+	}
+	for id := range int64(2) {
+		must(t, tree, func(x *znode.Tx) { x.CloseSession(id + 1) })
+	}
+	names := children(t, tree, "/d")
+	require.Len(t, names, 333)
+	for i := range 332 {
+		remove(t, tree, fmt.Sprintf("/d/%d", 3*i+2))
+	}
+	require.Equal(t, []string{"998"}, children(t, tree, "/d"))
+	require.Less(t, tree.Room("/d"), 65)
+}
