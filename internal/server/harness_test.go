@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -32,6 +33,7 @@ type bench struct {
 	listener net.Listener
 	dial     func() net.Conn
 	log      *logs
+	timeout  int32 // that clients ask for: 10 s in virtual time, 40 s else
 	stop     func()
 }
 
@@ -46,7 +48,7 @@ type options struct {
 // serve starts a server; it is stopped when the test ends.
 func serve(t testing.TB, o options) *bench {
 	t.Helper()
-	b := &bench{t: t, log: &logs{}}
+	b := &bench{t: t, log: &logs{}, timeout: 40000}
 	if o.tree.Reserved == 0 {
 		o.tree.Reserved = sessions.ReservedID(1)
 	}
@@ -65,7 +67,7 @@ func serve(t testing.TB, o options) *bench {
 	b.server = server.New(o.server)
 	if o.pipes {
 		p := newPipes()
-		b.listener, b.dial = p, p.dial
+		b.listener, b.dial, b.timeout = p, p.dial, 10000
 	} else {
 		b.listener, err = net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -158,6 +160,7 @@ func (p *pipes) dial() net.Conn {
 type client struct {
 	t       testing.TB
 	nc      net.Conn
+	r       *bufio.Reader
 	id      int64
 	passwd  []byte
 	timeout int32
@@ -182,6 +185,7 @@ type frame struct {
 // raw opens a connection without a handshake.
 func (b *bench) raw() *client {
 	c := &client{t: b.t, nc: b.dial()}
+	c.r = bufio.NewReaderSize(c.nc, 512)
 	b.t.Cleanup(func() { _ = c.nc.Close() })
 	return c
 }
@@ -190,7 +194,7 @@ func (b *bench) raw() *client {
 func (b *bench) connect() *client {
 	b.t.Helper()
 	c := b.raw()
-	c.shake(zkproto.ConnectRequest{Timeout: 10000, Passwd: make([]byte, 16), HasReadOnly: true})
+	c.shake(zkproto.ConnectRequest{Timeout: b.timeout, Passwd: make([]byte, 16), HasReadOnly: true})
 	require.NotZero(b.t, c.id, "session id")
 	return c
 }
@@ -200,7 +204,7 @@ func (b *bench) resume(c *client) *client {
 	b.t.Helper()
 	n := b.raw()
 	n.zxid = c.zxid
-	n.shake(zkproto.ConnectRequest{Timeout: 10000, SessionID: c.id, Passwd: c.passwd, LastZxidSeen: c.zxid})
+	n.shake(zkproto.ConnectRequest{Timeout: b.timeout, SessionID: c.id, Passwd: c.passwd, LastZxidSeen: c.zxid})
 	return n
 }
 
@@ -249,7 +253,7 @@ func (c *client) send(op zkproto.OpCode, m message) int32 {
 
 // readFrame reads the next frame, whatever it is.
 func (c *client) readFrame() ([]byte, error) {
-	return zkproto.ReadFrame(c.nc, nil, 1<<30)
+	return zkproto.ReadFrame(c.r, nil, 1<<30)
 }
 
 // next reads the next frame with a header.
