@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ func (p *publisher) deliver(ctx context.Context, o *outgoing, list []claims.List
 	d := &delivery{p: p, service: o.service, generation: generation, outcome: outcome{refused: left, sent: true}}
 	err := d.send(ctx, list)
 	if errors.Is(err, registryclient.ErrInvalid) && len(list) > 0 {
-		err = d.isolate(ctx, list, o.accepted)
+		err = d.isolate(ctx, list, o.accepted, len(o.accepted) == 0 && !o.doubt, err)
 	}
 	d.err = err
 	return d.outcome
@@ -80,7 +81,8 @@ func (d *delivery) send(ctx context.Context, list []claims.Listed) error {
 
 // isolate finds what the registry refuses of a list that it has refused. What
 // it had before is taken to be good until it says otherwise.
-func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed) error {
+// clean says that it had nothing for certain.
+func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed, clean bool, refusal error) error {
 	var good, suspects []claims.Listed
 	for _, l := range list {
 		if slices.ContainsFunc(before, func(b claims.Listed) bool { return b.Instance.Equal(l.Instance) }) {
@@ -89,7 +91,7 @@ func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed) er
 			suspects = append(suspects, l)
 		}
 	}
-	if len(good) == 0 && len(before) == 0 && len(suspects) > 1 {
+	if clean && len(suspects) > 1 {
 		// Is it the service that is refused, not its instances? Then a call for each
 		// would be a waste.
 		err := d.send(ctx, nil)
@@ -104,52 +106,51 @@ func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed) er
 		}
 	}
 	d.accepted = nil
-	kept, err := d.try(ctx, good, suspects, true)
-	if err != nil {
-		return err
+	found := maps.Clone(d.refused)
+	kept, err := d.try(ctx, good, suspects, refusal)
+	if err != nil || sameList(kept, d.accepted) && (clean || len(kept) > 0) {
+		return err // the last call was for exactly these, or there is nothing and was nothing
 	}
-	if !sameList(kept, d.accepted) || len(kept) == 0 && len(before) > 0 {
-		err = d.send(ctx, kept)
-		if errors.Is(err, registryclient.ErrInvalid) && len(good) > 0 {
-			// Not even what it had before is taken now.
-			kept, err = d.try(ctx, nil, kept, true)
-			if err == nil && len(kept) == 0 {
-				err = d.send(ctx, nil)
-			}
+	err = d.send(ctx, kept)
+	if errors.Is(err, registryclient.ErrInvalid) && len(good) > 0 {
+		// What it had before is not all taken now, so the others may be good.
+		d.refused = found
+		if kept, err = d.try(ctx, nil, list, refusal); err == nil && len(kept) == 0 {
+			err = d.send(ctx, nil)
 		}
-		if errors.Is(err, registryclient.ErrInvalid) {
-			return nil // even nothing is refused: then the registry has nothing of ours
-		}
+	}
+	if errors.Is(err, registryclient.ErrInvalid) {
+		return nil // even nothing is refused: then the registry has nothing of ours
 	}
 	return err
 }
 
 // try adds to good what the registry takes of suspects, and gives both
-// together. known says that all of them at once have been refused.
-func (d *delivery) try(ctx context.Context, good, suspects []claims.Listed, known bool) ([]claims.Listed, error) {
+// together. refusal is what it has said to all of them at once; nil if it has
+// not been asked.
+func (d *delivery) try(ctx context.Context, good, suspects []claims.Listed, refusal error) ([]claims.Listed, error) {
 	if len(suspects) == 0 {
 		return good, nil
 	}
-	if !known || len(suspects) == 1 {
+	if refusal == nil {
 		all := slices.Concat(good, suspects)
-		err := d.send(ctx, all)
-		if err == nil {
+		if refusal = d.send(ctx, all); refusal == nil {
 			return all, nil
 		}
-		if !errors.Is(err, registryclient.ErrInvalid) {
-			return nil, err
-		}
-		if len(suspects) == 1 {
-			d.refuse(suspects[0], err)
-			return good, nil
+		if !errors.Is(refusal, registryclient.ErrInvalid) {
+			return nil, refusal
 		}
 	}
+	if len(suspects) == 1 {
+		d.refuse(suspects[0], refusal)
+		return good, nil
+	}
 	half := len(suspects) / 2
-	good, err := d.try(ctx, good, suspects[:half], false)
+	good, err := d.try(ctx, good, suspects[:half], nil)
 	if err != nil {
 		return nil, err
 	}
-	return d.try(ctx, good, suspects[half:], false)
+	return d.try(ctx, good, suspects[half:], nil)
 }
 
 func (d *delivery) refuse(l claims.Listed, err error) {
