@@ -17,7 +17,7 @@ func slowDisk(t *testing.T) (*znode.Store, func()) {
 	t.Helper()
 	store, err := znode.OpenStore(t.TempDir())
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // ends in the clean-up, not before
 	var run sync.WaitGroup
 	t.Cleanup(func() {
 		cancel()
@@ -45,7 +45,7 @@ func (c *client) nothing() {
 // Design rule 8: replies and events that show a persistent change wait until it
 // is on the disk, and so does what is behind them; ephemerals do not wait.
 func TestDurableBeforeVisible(t *testing.T) {
-	store, sync := slowDisk(t)
+	store, startDisk := slowDisk(t)
 	b := serve(t, options{tree: znode.Config{Store: store}})
 	c, watcher, reader, other := b.connect(), b.connect(), b.connect(), b.connect()
 
@@ -60,7 +60,7 @@ func TestDurableBeforeVisible(t *testing.T) {
 	c.nothing() // replies stay in order
 	other.ok(zkproto.OpPing, nil)
 
-	sync()
+	startDisk()
 	require.Equal(t, zkproto.OK, c.reply().Err)
 	require.Equal(t, zkproto.XidPing, c.reply().Xid)
 	require.Equal(t, zkproto.OK, reader.reply().Err)
@@ -80,26 +80,26 @@ func TestDurableBeforeVisible(t *testing.T) {
 
 // A connection that ends while its replies wait for the disk is let go.
 func TestDisconnectBehindTheGate(t *testing.T) {
-	store, sync := slowDisk(t)
+	store, startDisk := slowDisk(t)
 	b := serve(t, options{tree: znode.Config{Store: store}})
 	c := b.connect()
 	c.send(zkproto.OpCreate, create("/p", zkproto.FlagPersistent))
 	c.nothing()
 	_ = c.nc.Close()
 	require.Eventually(t, func() bool { return b.server.Stats().Connections == 0 && b.server.Stats().PendingBytes == 0 }, 10*time.Second, time.Millisecond)
-	sync()
+	startDisk()
 	b.connect().stat("/p")
 }
 
 // The reply to closeSession leaves behind replies that wait for the disk.
 func TestCloseSessionBehindTheGate(t *testing.T) {
-	store, sync := slowDisk(t)
+	store, startDisk := slowDisk(t)
 	b := serve(t, options{tree: znode.Config{Store: store}})
 	c := b.connect()
 	c.send(zkproto.OpCreate, create("/p", zkproto.FlagPersistent))
 	c.send(zkproto.OpCloseSession, nil)
 	c.nothing()
-	sync()
+	startDisk()
 	require.Equal(t, int32(1), c.reply().Xid)
 	require.Equal(t, int32(2), c.reply().Xid)
 	c.closed()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -93,10 +94,10 @@ func (c *conn) flushEvents(w *writer, laggards *sync.WaitGroup) {
 		_ = c.nc.SetWriteDeadline(time.Now().Add(lastWrite))
 		return
 	}
-	switch w.flush(c, 0) {
-	case errWouldBlock:
+	switch err := w.flush(c, 0); {
+	case errors.Is(err, errWouldBlock):
 		c.writeOut(finish, laggards)
-	case errUnfinished:
+	case errors.Is(err, errUnfinished):
 		o.mu.Lock()
 		o.markLocked()
 		o.mu.Unlock()

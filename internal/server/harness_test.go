@@ -80,7 +80,7 @@ func serve(t testing.TB, o options) *bench {
 			b.listener = tight{b.listener}
 		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context())) // ends in the clean-up, not before
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = b.sessions.Run(ctx) })
 	parts.Go(func() {

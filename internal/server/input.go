@@ -95,7 +95,7 @@ func (c *conn) fill(n int) error {
 		if err == nil && k == 0 {
 			return io.EOF
 		}
-		if err != errWouldBlock {
+		if !errors.Is(err, errWouldBlock) {
 			c.filled(k)
 			return err
 		}
@@ -139,7 +139,7 @@ func (c *conn) tryRead(fd uintptr) bool {
 	in := &c.in
 	c.rebuffer(max(in.want, mediumChunk))
 	in.n, in.err = readNow(fd, in.buf[in.end:])
-	if in.err != errWouldBlock {
+	if !errors.Is(in.err, errWouldBlock) {
 		return true
 	}
 	if in.at == in.end {
@@ -205,7 +205,7 @@ func (c *conn) nextLarge(n int) ([]byte, error) {
 
 // within turns the end of the stream into an error: it came within a frame.
 func within(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

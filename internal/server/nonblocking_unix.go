@@ -2,7 +2,10 @@
 
 package server
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // canTry says that sockets can be read and written without waiting.
 const canTry = true
@@ -10,7 +13,7 @@ const canTry = true
 func writeNow(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Write(int(fd), b)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			return n, again(err)
 		}
 	}
@@ -19,14 +22,14 @@ func writeNow(fd uintptr, b []byte) (int, error) {
 func readNow(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(int(fd), b)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			return n, again(err)
 		}
 	}
 }
 
 func again(err error) error {
-	if err == syscall.EAGAIN || err == syscall.EWOULDBLOCK {
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EWOULDBLOCK) {
 		return errWouldBlock
 	}
 	return err

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"zkbridge/internal/znode"
 	"zkbridge/zkproto"
 )
@@ -19,7 +21,7 @@ func (d *desk) exists(body []byte) error {
 func (d *desk) existsAt(v *znode.View) {
 	m := &d.req.exists
 	stat, err := v.Exists(m.Path, d.identities())
-	if m.Watch && (err == nil || err == zkproto.NoNode) {
+	if m.Watch && (err == nil || errors.Is(err, zkproto.NoNode)) {
 		v.Watch(d.c, m.Path, znode.WatchExist)
 	}
 	if d.refused(v, err) {

@@ -63,7 +63,7 @@ func (w *writer) resume(c *conn, patience time.Duration) error {
 		c.srv.count.bytesOut.Add(int64(n))
 		o.mu.Lock()
 		o.advanceLocked(n)
-		if err == errWouldBlock {
+		if errors.Is(err, errWouldBlock) {
 			o.mu.Unlock()
 			clear(w.pieces)
 			return err
@@ -71,7 +71,7 @@ func (w *writer) resume(c *conn, patience time.Duration) error {
 	}
 	clear(w.pieces)
 	o.flushing = false
-	if err != nil && err != errUnfinished {
+	if err != nil && !errors.Is(err, errUnfinished) {
 		o.closeLocked()
 	}
 	done := o.closed || o.finish && err == nil
@@ -98,7 +98,7 @@ func (w *writer) write(c *conn, patience time.Duration) (int, error) {
 		for _, p := range w.pieces {
 			n, err := w.try.write(c.raw, p)
 			written += n
-			if err == errWouldBlock && patience > 0 {
+			if errors.Is(err, errWouldBlock) && patience > 0 {
 				break
 			}
 			if err != nil {
