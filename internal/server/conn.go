@@ -45,7 +45,7 @@ type conn struct {
 
 	// Written by anybody.
 	kicked  atomic.Pointer[string] // why the connection is being closed from outside
-	leaving atomic.Bool            // close it when the replies to what has come are out
+	leaving atomic.Bool            // close it when the replies to what was begun are out
 	shutOff atomic.Bool
 
 	// Guarded by the tree's lock, held alone.
@@ -119,8 +119,8 @@ func (c *conn) Kick(why string) {
 	c.out.markLocked()
 }
 
-// leave closes the connection when the replies to what the client has sent are
-// out.
+// leave closes the connection when the replies to the requests that were begun
+// are out.
 func (c *conn) leave() {
 	c.leaving.Store(true)
 	_ = c.nc.SetReadDeadline(time.Unix(1, 0)) // its reader wakes up
