@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"time"
+
 	"zkbridge/internal/claims"
 	"zkbridge/registryclient"
 	"zkbridge/translate"
@@ -14,7 +16,8 @@ type echo struct {
 	cluster string
 }
 
-// foreign gives the instances of a list that are not ours, and how many are.
+// foreign gives the instances of a list that are not ours, how many are, and
+// when to ask again because something is taken for ours only for now; zero: not.
 //
 // Where the registry says whose an instance is, that counts. Else it is ours if
 // it has the marker of our cluster, or if we publish that ip and port, or did
@@ -23,7 +26,7 @@ type echo struct {
 // else's, and stays that for as long as it is there. And what comes back without
 // a marker, after the registry has shown that ours was gone, is somebody else's:
 // the provider has moved to the registry.
-func (e *echo) foreign(s registryclient.Snapshot) (list []registryclient.Instance, own int) {
+func (e *echo) foreign(s registryclient.Snapshot) (list []registryclient.Instance, own int, again time.Time) {
 	var unknown map[string][]registryclient.Instance
 	asked := false
 	for _, o := range s.Instances {
@@ -42,10 +45,10 @@ func (e *echo) foreign(s registryclient.Snapshot) (list []registryclient.Instanc
 		asked = asked || o.Own != registryclient.Unknown
 	}
 	if asked && unknown == nil {
-		return list, own
+		return list, own, again
 	}
-	more, ours := e.table.sort(s.Service, unknown, e.marked)
-	return append(list, more...), own + ours
+	more, ours, again := e.table.sort(s.Service, unknown, e.marked, time.Now())
+	return append(list, more...), own + ours, again
 }
 
 // marked tells whether an instance has the marker of our cluster.
@@ -56,7 +59,7 @@ func (e *echo) marked(in registryclient.Instance) bool {
 
 // sort gives the instances of a whole list, by endpoint, that are somebody
 // else's, and remembers what the list shows.
-func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registryclient.Instance, marked func(registryclient.Instance) bool) (foreign []registryclient.Instance, own int) {
+func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registryclient.Instance, marked func(registryclient.Instance) bool, now time.Time) (foreign []registryclient.Instance, own int, again time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for at, list := range byEndpoint {
@@ -68,7 +71,12 @@ func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registr
 				plain = append(plain, in)
 			}
 		}
-		s := t.entries[svc][at].State
+		e := t.entries[svc][at]
+		s := e.State
+		if (s == withdrawn || s == seenGone) && now.Sub(e.When) >= rememberWithdrawn {
+			t.setLocked(svc, at, entry{})
+			s = ""
+		}
 		switch {
 		case len(plain) == 0:
 			if s == native {
@@ -84,6 +92,14 @@ func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registr
 			if len(plain) > 1 {
 				foreign = append(foreign, plain[1:]...)
 				t.setLocked(svc, at, entry{State: native})
+				break
+			}
+			until := now.Add(rememberWithdrawn)
+			if s == withdrawn {
+				until = e.When.Add(rememberWithdrawn)
+			}
+			if again.IsZero() || until.Before(again) {
+				again = until
 			}
 		}
 	}
@@ -98,5 +114,5 @@ func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registr
 			t.setLocked(svc, at, entry{State: seenGone, When: e.When})
 		}
 	}
-	return foreign, own
+	return foreign, own, again
 }

@@ -94,6 +94,7 @@ type follower struct {
 	target claims.Target
 
 	subscriptions sync.WaitGroup
+	judging       sync.Map                 // of *subscription: those whose last list is to be judged again
 	services      map[string]*subscription // owned by run: calls of WatchNames' fn are serial
 }
 
@@ -102,14 +103,17 @@ type subscription struct {
 	service registryclient.Service
 	cancel  context.CancelFunc
 
-	mu    sync.Mutex // held while a list is imported
-	gone  bool       // its name is not there any more
-	empty bool       // so is its last list
-	ended bool       // both: nothing is imported any more
+	mu    sync.Mutex              // held while a list is imported
+	gone  bool                    // its name is not there any more
+	empty bool                    // so is its last list
+	last  registryclient.Snapshot // the last list, if it is to be judged again
+	again time.Time               // when; zero: it is not
+	ended bool                    // both: nothing is imported any more
 }
 
 func (f *follower) run(ctx context.Context) {
 	defer f.subscriptions.Wait()
+	f.subscriptions.Go(func() { f.judgeAgain(ctx) })
 	for attempt := 0; ; attempt++ {
 		err := f.cfg.Client.WatchNames(ctx, f.target.Namespace, f.target.Group, func(names []string) {
 			attempt = 0
@@ -211,14 +215,49 @@ func (f *follower) snapshot(s *subscription, snap registryclient.Snapshot) {
 		return
 	}
 	f.snapshots.Add(1)
-	list, own := f.echo.foreign(snap)
-	f.echoes.Add(uint64(own))
-	if f.cfg.Book.Import(snap.Service, list) {
-		f.imports.Add(1)
-	}
+	f.judge(s, snap)
 	f.gate.imported(snap.Service)
 	s.empty = len(snap.Instances) == 0
 	s.endLocked()
+}
+
+// judge imports what is not ours of a list. s.mu is held.
+func (f *follower) judge(s *subscription, snap registryclient.Snapshot) {
+	list, own, again := f.echo.foreign(snap)
+	f.echoes.Add(uint64(own))
+	if s.again = again; again.IsZero() {
+		s.last = registryclient.Snapshot{}
+		f.judging.Delete(s)
+	} else {
+		s.last = snap
+		f.judging.Store(s, nil)
+	}
+	if f.cfg.Book.Import(snap.Service, list) {
+		f.imports.Add(1)
+	}
+}
+
+// judgeAgain looks at lists a second time in which something was taken for ours
+// only for as long as we remember what we withdrew.
+func (f *follower) judgeAgain(ctx context.Context) {
+	tick := time.NewTicker(15 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			f.judging.Range(func(k, _ any) bool {
+				s := k.(*subscription)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if !s.again.IsZero() && !now.Before(s.again) {
+					f.judge(s, s.last)
+				}
+				return true
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (m *importer) stats(s *Stats) {
