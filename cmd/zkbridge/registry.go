@@ -134,7 +134,7 @@ func registryInstancesCommand() *cobra.Command {
 		},
 	}
 	ask.flags(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "disabled and unhealthy instances too")
+	cmd.Flags().BoolVar(&all, "all", false, "every record: both a native and a bridged one of the same address")
 	return cmd
 }
 
