@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -132,13 +133,26 @@ func (r *Relay) Accept() error {
 	if r.listener != nil {
 		return nil
 	}
-	l, err := net.Listen("tcp", r.Addr())
+	l, err := listenAgain(r.Addr())
 	if err != nil {
 		return err
 	}
 	r.listener = l
 	r.wg.Go(func() { r.serve(l) })
 	return nil
+}
+
+// listenAgain listens on an address that was given up a moment ago. A process
+// that is just being started holds a copy of our closed socket until it executes
+// its program, and the address is in use for as long.
+func listenAgain(addr string) (net.Listener, error) {
+	for end := time.Now().Add(time.Second); ; {
+		l, err := net.Listen("tcp", addr)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			return l, err
+		}
+		time.Sleep(time.Millisecond) // between two attempts
+	}
 }
 
 // Stall forwards nothing more, in either direction, and keeps every connection
