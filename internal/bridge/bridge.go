@@ -99,6 +99,8 @@ func (b *Bridge) buildTree(cluster string) error {
 		return err
 	}
 	shortest, longest := b.cfg.Server.SessionTimeouts()
+	sessionLog := b.log.With("component", "sessions")
+	removeNodes := server.Expire(b.tree)
 	b.sessions, err = sessions.New(sessions.Config{
 		Bridge:      uint8(b.cfg.Bridge.ID),
 		Incarnation: b.store.Incarnation(),
@@ -106,20 +108,13 @@ func (b *Bridge) buildTree(cluster string) error {
 		Key:         b.store.Secret(),
 		MinTimeout:  shortest,
 		MaxTimeout:  longest,
-		Expire:      b.expire,
-		Log:         b.log.With("component", "sessions"),
+		Expire: func(s *sessions.Session) {
+			removeNodes(s)
+			sessionLog.Info("session expired", "session", s.String(), "timeout", s.Timeout())
+		},
+		Log:         sessionLog,
 	})
 	return err
-}
-
-// expire removes what a silent session owns, in one transaction.
-func (b *Bridge) expire(s *sessions.Session) {
-	removed := 0
-	b.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: s.ID(), Why: "session expired"}, func(x *znode.Tx) error {
-		removed = x.CloseSession(s.ID())
-		return nil
-	}, nil)
-	b.log.Info("session expired", "session", fmt.Sprintf("0x%x", s.ID()), "timeout", s.Timeout(), "ephemerals", removed)
 }
 
 // spacesOf turns the configured spaces into those of claims.

@@ -184,7 +184,7 @@ func (t *Table) rewrite() error {
 		return err
 	}
 	if dir, err := os.Open(filepath.Dir(t.path)); err == nil {
-		dir.Sync()
+		_ = dir.Sync()
 		dir.Close()
 	}
 	if t.file != nil {
