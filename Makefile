@@ -4,7 +4,7 @@ TOOL   := $(GO) tool -modfile=tools/go.mod
 FUZZ   ?= 5s
 export CGO_ENABLED ?= 1
 
-.PHONY: build run test unit race compat compat-deps fuzz bench lint fmt cover clean
+.PHONY: build run test unit race compat fuzz bench lint fmt cover clean
 
 build: ## the binary, in bin/
 	$(GO) build -o bin/zkbridge ./cmd/zkbridge

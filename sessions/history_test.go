@@ -193,7 +193,7 @@ func (h *history) attach(t *testing.T, x *subject, a action) error {
 	case err := <-answer:
 		resumed := err == nil
 		if resumed != (x.state == "open" && !a.Wrong) || !resumed && !errors.Is(err, sessions.ErrExpired) {
-			return fmt.Errorf("attach to a session that is %s: got %v", x.state, err)
+			return fmt.Errorf("attach to a session that is %s: got %w", x.state, err)
 		}
 		if resumed {
 			x.carrier, x.conns = c, append(x.conns, c)
@@ -229,7 +229,7 @@ func (h *history) check() error {
 		if x.state == "ended" {
 			for _, w := range x.waits {
 				if err := <-w; !errors.Is(err, sessions.ErrExpired) {
-					return fmt.Errorf("session %d: a client that waited was told %v", i, err)
+					return fmt.Errorf("session %d: a client that waited was told %w", i, err)
 				}
 			}
 			x.waits = nil

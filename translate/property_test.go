@@ -1,6 +1,7 @@
 package translate_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -177,7 +178,7 @@ func checkInstance(t failer, d *translate.Dubbo, service string, in registryclie
 }
 
 func checkRefusal(t failer, err error) {
-	if r, ok := err.(*translate.Refusal); !ok || r.Reason == "" || r.Text == "" {
+	if r := (*translate.Refusal)(nil); !errors.As(err, &r) || r.Reason == "" || r.Text == "" {
 		t.Fatalf("not a refusal that says why: %#v", err)
 	}
 }

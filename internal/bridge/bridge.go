@@ -10,10 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"zkbridge/internal/admin"
-	binding "zkbridge/internal/binding/registry"
 	"zkbridge/internal/claims"
 	"zkbridge/internal/config"
 	"zkbridge/internal/metrics"
@@ -23,6 +20,10 @@ import (
 	"zkbridge/registryclient/embedded"
 	"zkbridge/sessions"
 	"zkbridge/translate"
+
+	"golang.org/x/sync/errgroup"
+
+	binding "zkbridge/internal/binding/registry"
 )
 
 // Bridge is one bridge. Its listeners are open from New on, so its addresses
@@ -112,7 +113,7 @@ func (b *Bridge) buildTree(cluster string) error {
 			removeNodes(s)
 			sessionLog.Info("session expired", "session", s.String(), "timeout", s.Timeout())
 		},
-		Log:         sessionLog,
+		Log: sessionLog,
 	})
 	return err
 }

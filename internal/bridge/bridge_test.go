@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-
 	"zkbridge/internal/bridge"
 	"zkbridge/internal/config"
 	"zkbridge/registryclient"
 	"zkbridge/registryclient/embedded"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

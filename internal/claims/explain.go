@@ -221,10 +221,9 @@ func (b *Book) ownerText(owner int64) string {
 func (e Explanation) String() string {
 	var s strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
-	switch {
-	case e.Node == nil:
+	if e.Node == nil {
 		line("%s does not exist.", e.Path)
-	default:
+	} else {
 		line("%s is %s %s node; owner: %s.", e.Path, article(e.Node.Kind), e.Node.Kind, e.Node.Owner)
 	}
 	line("Its home is %s.", e.Home)

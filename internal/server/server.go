@@ -24,6 +24,7 @@ type Server struct {
 	desks    sync.Pool // of *desk
 	count    counters
 	accusers accusers
+	stale    *debts // nil: nobody looks for stale consumers
 
 	mu         sync.Mutex
 	conns      map[*conn]struct{}
@@ -53,6 +54,7 @@ func New(cfg Config) *Server {
 		empty:      make(chan struct{}),
 	}
 	s.count.init()
+	s.stale = newDebts(&s.cfg)
 	return s
 }
 
@@ -105,7 +107,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener, readers *sync.Wait
 		if ctx.Err() != nil || s.isDraining() {
 			return nil
 		}
-		if t, ok := err.(interface{ Temporary() bool }); !ok || !t.Temporary() { //nolint:errorlint // as net/http
+		if t, ok := err.(interface{ Temporary() bool }); !ok || !t.Temporary() {
 			return fmt.Errorf("accepting ZooKeeper clients on %s: %w", ln.Addr(), err)
 		}
 		s.log.Warn("no connection can be accepted for now; the limit of open files may be too low", "listener", ln.Addr().String(), "error", err, "retry", pause)

@@ -46,7 +46,7 @@ func TestStoreIdentity(t *testing.T) {
 	require.Len(t, first.Secret(), 32)
 	require.NotEqual(t, make([]byte, 32), first.Secret())
 	require.EqualValues(t, 1, first.KeyID())
-	require.Equal(t, d.synced(), len(d.content()), "all of it is synced before Open returns")
+	require.Len(t, d.content(), d.synced(), "all of it is synced before Open returns")
 	require.Equal(t, 1, d.names())
 
 	_, err := tryOpen(d, 0)
@@ -251,8 +251,8 @@ func TestGates(t *testing.T) {
 	require.Zero(t, remove(t, tree, "/p/e").Gate)
 	require.Zero(t, reads("/none"))
 
-	r := create(t, tree, "/p/q", "", 0)
-	r = must(t, tree, func(x *znode.Tx) { require.NoError(t, x.Check("/p/q", 0)) })
+	create(t, tree, "/p/q", "", 0)
+	r := must(t, tree, func(x *znode.Tx) { require.NoError(t, x.Check("/p/q", 0)) })
 	require.Equal(t, r.Zxid-1, r.Gate, "a check that passes shows the version")
 	set := setData(t, tree, "/p/q", "")
 	require.Equal(t, set.Zxid, set.Gate)

@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"testing"
 )
@@ -23,7 +24,7 @@ func FuzzReadEvents(f *testing.F) {
 		if err == nil {
 			t.Error("got no error at the end of the stream, want one")
 		}
-		if len(stream) == 0 && err != io.ErrUnexpectedEOF {
+		if len(stream) == 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got error %v, want %v", err, io.ErrUnexpectedEOF)
 		}
 	})

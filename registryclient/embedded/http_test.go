@@ -129,7 +129,7 @@ func TestToken(t *testing.T) {
 		{"the description needs none", "/openapi.yaml", "", 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), "GET", url+c.path, nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+c.path, nil)
 			require.NoError(t, err)
 			if c.header != "" {
 				req.Header.Set("Authorization", c.header)
@@ -154,7 +154,7 @@ func TestToken(t *testing.T) {
 func stream(t *testing.T, url, lastID string) (next func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	require.NoError(t, err)
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)

@@ -216,12 +216,13 @@ func deliver[T any](ctx context.Context, f *Faulty, follow func(context.Context,
 	version := -1
 	for {
 		x, changed := f.look()
-		v, set, newer := in.Look()
+		_, set, newer := in.Look()
 		if set && x.cut == "" && (newer != told || x.version != version) {
 			if wait(ctx, x.delayDelivery) != nil {
 				return nil
 			}
 			if x, changed = f.look(); x.cut == "" {
+				var v T
 				v, _, newer = in.Look()
 				told, version = newer, x.version
 				tell(x, v)
