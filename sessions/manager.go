@@ -35,7 +35,8 @@ type Config struct {
 	// Authority is asked whether a silent session is over; nil: we are, and it is.
 	Authority Authority
 	// Expire removes the nodes of a session that expired, and returns when
-	// they are gone. Run calls it for one session at a time. Required.
+	// they are gone. Run calls it for one session at a time, Manager.Expire at any
+	// time. Required.
 	Expire func(s *Session)
 
 	Log *slog.Logger // nil: silent
@@ -59,6 +60,7 @@ type Manager struct {
 	queue   queue                   // open sessions but those in inquiry
 	waiting map[int64]chan struct{} // closed when that closing session has ended
 	inquiry inquiry
+	onEnd   []func(*Session)
 }
 
 // New returns a Manager without sessions. Its Run must run for sessions to
@@ -237,7 +239,11 @@ func (m *Manager) Finish(s *Session) {
 		delete(m.waiting, s.id)
 		close(w)
 	}
+	hear := m.onEnd
 	m.mu.Unlock()
+	for _, fn := range hear {
+		fn(s)
+	}
 	if c != nil {
 		c.Kick("session ended")
 	}

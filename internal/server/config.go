@@ -39,6 +39,17 @@ type Config struct {
 	// connection with most is cut. 0: 256 MiB.
 	MaxPendingTotal int
 
+	// StaleAfter is how long a client may leave an event of a bound directory
+	// unanswered before it counts as a stale consumer. 0: nobody looks.
+	StaleAfter time.Duration
+	// ExpireStale answers a client that comes back with such an event unanswered,
+	// however short ago, that its session has expired. Without StaleAfter it does
+	// nothing.
+	ExpireStale bool
+	// BoundDir says whether path is a bound directory. It is called under the
+	// tree's lock. Nil: none is.
+	BoundDir func(path string) bool
+
 	// Flushers is the number of goroutines that write events. 0: GOMAXPROCS, at
 	// least 2.
 	Flushers int

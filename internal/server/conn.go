@@ -49,7 +49,8 @@ type conn struct {
 	shutOff atomic.Bool
 
 	// Guarded by the tree's lock, held alone.
-	asked bool // events come from the client's own setWatches
+	asked   bool // events come from the client's own setWatches
+	account account
 
 	out outbox
 }
@@ -100,7 +101,9 @@ func (c *conn) Notify(e *znode.Event) {
 	c.srv.count.events.Add(1)
 	if !c.out.event(e.Frame(), e.Gate, c.asked) {
 		c.srv.rejected(RejectedLaggard)
+		return
 	}
+	c.srv.stale.told(c, e)
 }
 
 // Identities are asked for when an event is delivered (znode.Identified).

@@ -62,7 +62,7 @@ func (c *conn) open(ctx context.Context, m *zkproto.ConnectRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.srv.cfg.HandshakeTimeout)
 	defer cancel()
-	s, err := c.srv.cfg.Sessions.Attach(ctx, m.SessionID, m.Passwd, timeout, c)
+	s, err := c.attach(ctx, m, timeout)
 	switch {
 	case errors.Is(err, sessions.ErrExpired):
 		c.srv.count.expired.Add(1)
@@ -78,6 +78,7 @@ func (c *conn) open(ctx context.Context, m *zkproto.ConnectRequest) error {
 	c.srv.count.resumed.Add(1)
 	return c.desk.read(false, func(_ *desk, v *znode.View) {
 		c.ahead = m.LastZxidSeen > v.Zxid()
+		c.srv.stale.back(c)
 		c.welcome(m, s.Timeout(), s.ID(), s.Passwd())
 	})
 }

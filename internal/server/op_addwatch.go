@@ -27,6 +27,7 @@ func (d *desk) addWatchAt(v *znode.View) {
 		d.refused(v, zkproto.MarshallingError)
 		return
 	}
+	d.srv.stale.watched(d.c, m.Path, m.Mode)
 	d.head(v.Zxid(), zkproto.OK)
 	ok := zkproto.AddWatchResponse{}
 	d.out = ok.AppendTo(d.out)

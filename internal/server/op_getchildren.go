@@ -25,6 +25,9 @@ func (d *desk) getChildrenAt(v *znode.View) {
 // who read it before it changes.
 func (d *desk) list(v *znode.View, path string, watch, withStat bool) {
 	names, stat, err := v.ChildrenBody(path, d.identities())
+	if watch {
+		d.srv.stale.listed(d.c, path, err)
+	}
 	if d.refused(v, err) {
 		return
 	}

@@ -22,6 +22,7 @@ func (d *desk) removeWatchesAt(v *znode.View) {
 	case !v.RemoveWatches(d.c, m.Path, m.Type):
 		d.refused(v, zkproto.NoWatcher)
 	default:
+		d.srv.stale.unwatched(d.c, m.Path, m.Type)
 		d.header(v)
 	}
 }

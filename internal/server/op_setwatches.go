@@ -40,6 +40,7 @@ func (d *desk) setWatchesAt(v *znode.View) {
 	}
 	d.c.asked = true
 	defer func() { d.c.asked = false }()
+	d.srv.stale.restored(d.c, m)
 	v.SetWatches(d.c, relative, znode.WatchLists{
 		Data: m.Data, Exist: m.Exist, Child: m.Child,
 		Persistent: m.Persistent, Recursive: m.PersistentRecursive,

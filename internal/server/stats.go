@@ -14,6 +14,7 @@ import (
 type Stats struct {
 	Connections  int   // gauge: open now, with a session or not
 	PendingBytes int64 // gauge: memory held for clients that have not taken their bytes yet
+	Stale        int   // gauge: stale consumers, see StaleConsumer
 
 	Accepted  int64               // connections accepted
 	Rejected  map[Rejection]int64 // connections that the server closed, by reason; every reason is there
@@ -229,6 +230,7 @@ func (s *Server) Stats() Stats {
 	st := Stats{
 		Connections:  s.connected(),
 		PendingBytes: s.outlet.budget.used.Load(),
+		Stale:        s.staleConsumers(),
 		Accepted:     n.accepted.Load(),
 		Rejected:     make(map[Rejection]int64, len(rejections)),
 		Created:      n.created.Load(),
