@@ -61,6 +61,11 @@ func TestEcho(t *testing.T) {
 			{list: none},
 			{publish: []registryclient.Instance{plain(a, "")}, list: []registryclient.Instance{plain(a, "stripped")}, own: 1, again: 6 * time.Minute},
 		}},
+		{"ours stays when the second one goes", []step{
+			{publish: []registryclient.Instance{plain(a, "")}, list: []registryclient.Instance{marked(a, "c1"), plain(a, "x")}, foreign: []string{"x"}, own: 1},
+			{list: []registryclient.Instance{marked(a, "c1")}, own: 1},
+			{list: []registryclient.Instance{plain(a, "stripped")}, own: 1, again: 5 * time.Minute},
+		}},
 		{"a late echo of what was withdrawn", []step{
 			{publish: []registryclient.Instance{plain(a, "")}, noList: true},
 			{publish: none, pass: time.Minute, list: []registryclient.Instance{plain(a, "x")}, own: 1, again: 5 * time.Minute},

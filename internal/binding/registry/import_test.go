@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -367,6 +368,33 @@ func TestReconcileAfterRestart(t *testing.T) {
 		settle()
 		require.Empty(t, r.taken())
 		require.Equal(t, uint64(1), r.binding.Stats().Reconciliations)
+	})
+}
+
+// What the table says of an earlier life is not true for ever.
+func TestTableAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "published")
+		fake := registrytest.NewFake()
+		withTable := options{change: func(c *registry.Config) {
+			table, err := registry.OpenTable(path)
+			require.NoError(t, err)
+			c.Table = table
+		}}
+		r := newRig(t, nacosLike(fake), withTable)
+		s := r.session()
+		require.NoError(t, r.register(s, dubboA))
+		settle()
+		r.stopBinding()
+		r.stopClient()
+		synctest.Wait()
+		require.Empty(t, fake.Instances(dubboA.service()))
+		fake.Register(dubboA.service(), dubboA.native()) // it has moved meanwhile
+
+		again := newRig(t, nacosLike(fake), withTable)
+		require.Empty(t, again.children(dubboA.dir()))
+		after(5*time.Minute + 30*time.Second)
+		require.Equal(t, []string{dubboA.name()}, again.children(dubboA.dir()))
 	})
 }
 

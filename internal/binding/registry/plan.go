@@ -16,7 +16,7 @@ import (
 // case the client may only be registering anew.
 type plan struct {
 	list  []claims.Listed
-	going map[string]time.Time // by endpoint: when what is missing will be taken out
+	going map[string]time.Time // by endpoint: when what is missing is taken out
 	next  time.Time            // the earliest of these; zero: none
 }
 
@@ -30,10 +30,10 @@ func makePlan(want, has []claims.Listed, going map[string]time.Time, missing, no
 		if !ok {
 			due = missing.Add(delay)
 		}
+		p.going[at] = due // kept when it has passed too: the call may fail
 		if !now.Before(due) {
 			return false
 		}
-		p.going[at] = due
 		if p.next.IsZero() || due.Before(p.next) {
 			p.next = due
 		}

@@ -48,7 +48,13 @@ func TestPlan(t *testing.T) {
 			p := makePlan(c.want, c.has, c.going, c.missing, day, 900*time.Millisecond)
 			require.Equal(t, c.list, p.list)
 			require.Equal(t, c.next, p.next)
-			require.Equal(t, c.next.IsZero(), len(p.going) == 0)
+			if !c.next.IsZero() {
+				require.NotEmpty(t, p.going)
+			}
+			later := makePlan(c.want, c.has, p.going, in(400), in(400), 900*time.Millisecond)
+			if c.next.IsZero() {
+				require.Equal(t, c.list, later.list, "what has been taken out stays out when the call is repeated")
+			}
 		})
 	}
 }

@@ -344,6 +344,51 @@ func TestRetry(t *testing.T) {
 		after(6 * time.Second)
 		require.Equal(t, []string{dubboA.line()}, r.registry(dubboA))
 		require.Contains(t, r.log.String(), "publishing works again")
+
+		// A new link is a reason not to wait any longer.
+		r.failWith(unavailable)
+		require.NoError(t, r.register(s, otherA))
+		after(time.Minute)
+		r.failWith(nil)
+		r.faulty.Cut("for a moment")
+		after(time.Millisecond)
+		r.faulty.Heal()
+		after(20 * time.Millisecond)
+		require.Len(t, r.registry(dubboA), 2)
+	})
+}
+
+// A withdrawal that fails is repeated as it is: what has gone does not come
+// back meanwhile. And if it was applied and its answer lost, a create in
+// between is published although the list is the one that was accepted last.
+func TestWithdrawalFails(t *testing.T) {
+	everyBackend(t, func(t *testing.T, b backend) {
+		r := newRig(t, b, options{})
+		s := r.session()
+		require.NoError(t, r.register(s, dubboA))
+		require.NoError(t, r.register(s, otherA))
+		settle()
+		r.taken()
+		r.failWith(unavailable)
+		require.NoError(t, r.remove(s, dubboA))
+		after(10 * time.Second)
+		r.failWith(nil)
+		after(10 * time.Second)
+		for _, c := range r.taken() {
+			require.Equal(t, []string{otherA.line()}, listed(c.list))
+		}
+		require.Equal(t, []string{otherA.line()}, r.registry(dubboA))
+
+		r.failWith(func(p rc.Publication) error {
+			return errors.Join(r.backend.client.Publish(t.Context(), p), unavailable(p))
+		})
+		require.NoError(t, r.remove(s, otherA))
+		after(950 * time.Millisecond)
+		require.Empty(t, r.registry(dubboA))
+		r.failWith(nil)
+		require.NoError(t, r.register(s, otherA))
+		settle()
+		require.Equal(t, []string{otherA.line()}, r.registry(dubboA))
 	})
 }
 

@@ -159,9 +159,15 @@ func soak(t *testing.T, b backend, rnd *rand.Rand, calm bool) {
 			require.Empty(t, there, "nobody at %s", at(p))
 		}
 	}
+	newest := make(map[rc.Service]uint64)
+	calls := r.taken()
+	for _, c := range calls {
+		require.Greater(t, c.gen, newest[c.svc], "every call has its own generation")
+		newest[c.svc] = c.gen
+	}
 	if calm {
 		last := make(map[rc.Service][]rc.Instance)
-		for _, c := range r.taken() {
+		for _, c := range calls {
 			require.False(t, slices.EqualFunc(last[c.svc], c.list, rc.Instance.Equal), "published twice: %v", listed(c.list))
 			last[c.svc] = c.list
 		}
