@@ -22,13 +22,16 @@ type Config struct {
 	// Explain says what a path is and why it is or is not in a list. The value's
 	// JSON form and its String are two forms of the same answer.
 	Explain func(path string) fmt.Stringer
+	// Stale lists the consumers that have not followed up an event, in the same
+	// two forms. Nil: nobody looks for them.
+	Stale   func() fmt.Stringer
 	Metrics http.Handler
 	Pprof   bool
 	Log     *slog.Logger
 }
 
-// Handler answers /metrics, /healthz, /readyz, /explain?path=P and, if asked
-// for, /debug/pprof/.
+// Handler answers /metrics, /healthz, /readyz, /explain?path=P, /stale-consumers
+// and, if asked for, /debug/pprof/.
 func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
@@ -50,14 +53,14 @@ func Handler(cfg Config) http.Handler {
 			http.Error(w, "explain needs ?path= with an absolute znode path, such as /explain?path=/dubbo", http.StatusBadRequest)
 			return
 		}
-		answer := cfg.Explain(path)
-		if strings.Contains(r.Header.Get("Accept"), "application/json") {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(answer)
+		write(w, r, cfg.Explain(path))
+	})
+	mux.HandleFunc("GET /stale-consumers", func(w http.ResponseWriter, r *http.Request) {
+		if cfg.Stale == nil {
+			http.Error(w, "nobody looks for stale consumers: server.staleAfter is 0", http.StatusNotFound)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintln(w, strings.TrimRight(answer.String(), "\n"))
+		write(w, r, cfg.Stale())
 	})
 	if cfg.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -67,6 +70,17 @@ func Handler(cfg Config) http.Handler {
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// write gives answer in the form that r asks for.
+func write(w http.ResponseWriter, r *http.Request, answer fmt.Stringer) {
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = fmt.Fprintln(w, strings.TrimRight(answer.String(), "\n"))
 }
 
 // Serve answers on ln until ctx ends, then lets requests finish for a second.

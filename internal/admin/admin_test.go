@@ -24,6 +24,7 @@ func config(ready bool) admin.Config {
 	return admin.Config{
 		Ready:   func() (bool, []string) { return ready, []string{"space dubbo: no list of names yet"} },
 		Explain: func(path string) fmt.Stringer { return answer{path} },
+		Stale:   func() fmt.Stringer { return answer{"/late"} },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "zkbridge_up 1\n") }),
 		Log:     slog.New(slog.DiscardHandler),
 	}
@@ -51,6 +52,8 @@ func TestAnswers(t *testing.T) {
 		{"explain in words", "/explain?path=/a%20b", "", 200, "/a b is a path.\n"},
 		{"explain as JSON", "/explain?path=/a", "application/json", 200, "{\"Path\":\"/a\"}\n"},
 		{"explain without a path", "/explain", "", 400, "explain needs ?path= with an absolute znode path, such as /explain?path=/dubbo\n"},
+		{"stale consumers in words", "/stale-consumers", "", 200, "/late is a path.\n"},
+		{"stale consumers as JSON", "/stale-consumers", "application/json", 200, "{\"Path\":\"/late\"}\n"},
 		{"profiles are off", "/debug/pprof/", "", 404, "404 page not found\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -65,6 +68,14 @@ func TestNotReadySaysWhy(t *testing.T) {
 	code, body := get(t, admin.Handler(config(false)), "/readyz", "")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Equal(t, "not ready\nspace dubbo: no list of names yet\n", body)
+}
+
+func TestStaleConsumersThatNobodyLooksFor(t *testing.T) {
+	cfg := config(true)
+	cfg.Stale = nil
+	code, text := get(t, admin.Handler(cfg), "/stale-consumers", "")
+	require.Equal(t, http.StatusNotFound, code)
+	require.Equal(t, "nobody looks for stale consumers: server.staleAfter is 0\n", text)
 }
 
 func TestProfilesWhenAskedFor(t *testing.T) {

@@ -206,6 +206,7 @@ func (b *Bridge) serverConfig() server.Config {
 		MaxFrame: s.MaxFrame, MaxSetWatchesFrame: s.MaxSetWatchesFrame,
 		MaxConnections: s.MaxConnections, MaxConnectionsPerAddress: s.MaxConnectionsPerAddress,
 		MaxPendingBytes: s.MaxPendingBytes, MaxPendingTotal: s.MaxPendingTotal,
+		StaleAfter: s.StaleAfter, ExpireStale: s.ExpireStale, BoundDir: b.boundDir,
 		FourLetterWords: s.FourLetterWords,
 		About: server.About{
 			ClientPort: b.clients.Addr().(*net.TCPAddr).Port,
@@ -362,7 +363,8 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 			ok, reason := b.binding.Ready()
 			return ok, []string{reason}
 		},
-		Explain: func(path string) fmt.Stringer { return b.book.Explain(path) },
+		Explain: func(path string) fmt.Stringer { return b.explain(path) },
+		Stale:   b.stale(),
 		Metrics: metrics.Handler(metrics.New(sources)),
 		Pprof:   b.cfg.Admin.Pprof,
 		Log:     b.log.With("component", "admin"),

@@ -44,6 +44,9 @@ type Server struct {
 	MaxPendingBytes          int `mapstructure:"maxPendingBytes" doc:"Bytes waiting for one client that does not read. Above it the connection is cut, the session stays."`
 	MaxPendingTotal          int `mapstructure:"maxPendingTotal" doc:"Bytes waiting for all clients together. Above it the largest laggard is cut first."`
 
+	StaleAfter  time.Duration `mapstructure:"staleAfter" doc:"A client that was told of a change in a directory of providers and has not listed it again by then is a stale\nconsumer: see /stale-consumers, explain and the metric zkbridge_stale_consumers. 0: nobody looks."`
+	ExpireStale bool          `mapstructure:"expireStale" doc:"Unlike ZooKeeper, tell a client that reconnects before it has listed such a directory again that its session has\nexpired: it then builds everything anew. A client that no longer cares for a directory it once watched is told so too."`
+
 	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist. Served: ruok srvr stat mntr conf isro."`
 }
 
@@ -78,7 +81,7 @@ type Root struct {
 
 // Admin is the operator's HTTP listener.
 type Admin struct {
-	Listen string `mapstructure:"listen" doc:"Address of /metrics, /healthz, /readyz and /explain. Loopback: nothing here asks who you are. Empty: none."`
+	Listen string `mapstructure:"listen" doc:"Address of /metrics, /healthz, /readyz, /explain and /stale-consumers. Loopback: nothing here asks who you are. Empty: none."`
 	Pprof  bool   `mapstructure:"pprof" doc:"Serve Go's profiles under /debug/pprof/."`
 }
 
@@ -106,6 +109,7 @@ func Default() Config {
 			MaxConnectionsPerAddress: 60,
 			MaxPendingBytes:          8 << 20,
 			MaxPendingTotal:          256 << 20,
+			StaleAfter:               30 * time.Second,
 			FourLetterWords:          []string{"ruok", "srvr", "stat", "mntr", "conf", "isro"},
 		},
 		Registry: Registry{

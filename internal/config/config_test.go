@@ -93,6 +93,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"word", "server: {fourLetterWords: [wchp]}", "is not served"},
 		{"open registry", "registry: {embedded: {listen: '0.0.0.0:8849'}}", "set a token or listen on loopback"},
 		{"two spaces one name", "spaces: [{name: a, namespace: n, group: g, roots: [{path: /a}]}, {name: a, namespace: n, group: h, roots: [{path: /b}]}]", "names two spaces"},
+		{"negative staleness", "server: {staleAfter: -1s}", "negative"},
+		{"strict about what is not kept", "server: {staleAfter: 0s, expireStale: true}", "needs server.staleAfter"},
 		{"timeouts", "server: {minSessionTimeout: 50s}", "no range"},
 		{"duration", "server: {tickTime: soon}", "tickTime"},
 	} {

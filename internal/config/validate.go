@@ -64,6 +64,12 @@ func (c Config) validateServer(bad reporter) {
 	if s.DrainTimeout < 0 {
 		bad("server.drainTimeout", "%v is negative", s.DrainTimeout)
 	}
+	if s.StaleAfter < 0 {
+		bad("server.staleAfter", "%v is negative; 0 means that nobody looks for stale consumers", s.StaleAfter)
+	}
+	if s.ExpireStale && s.StaleAfter == 0 {
+		bad("server.expireStale", "needs server.staleAfter, such as 30s: without it unanswered events are not kept")
+	}
 	if shortest, longest := s.SessionTimeouts(); shortest <= 0 || longest < shortest {
 		bad("server.minSessionTimeout", "session timeouts from %v to %v are no range", shortest, longest)
 	}

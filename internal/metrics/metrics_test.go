@@ -24,6 +24,7 @@ func sources() metrics.Sources {
 		Server: func() server.Stats {
 			return server.Stats{
 				Connections: 3,
+				Stale:       8,
 				Rejected:    map[server.Rejection]int64{"handshake timeout": 2},
 				Requests:    []server.RequestCount{{Op: zkproto.OpCreate, Code: zkproto.NodeExists, Count: 4}},
 				Latencies:   []server.Latency{{Op: zkproto.OpCreate, Count: 2, Sum: time.Second, Buckets: [len(server.LatencyBounds) + 1]int64{0: 1, 4: 1}}},
@@ -51,6 +52,7 @@ func TestNumbersAreThoseOfTheRooms(t *testing.T) {
 	for _, line := range []string{
 		"zkbridge_ready 1",
 		"zkbridge_connections 3",
+		"zkbridge_stale_consumers 8",
 		`zkbridge_connections_closed_total{reason="handshake timeout"} 2`,
 		`zkbridge_requests_total{code="node exists",op="create"} 4`,
 		`zkbridge_request_duration_seconds_bucket{op="create",le="1e-05"} 1`,

@@ -14,6 +14,7 @@ func collectServer(reg *prometheus.Registry, source func() server.Stats) {
 	table(reg, source,
 		gauge("connections", "Client connections open.", func(s server.Stats) float64 { return float64(s.Connections) }),
 		gauge("pending_bytes", "Bytes held for clients that have not taken them yet.", func(s server.Stats) float64 { return float64(s.PendingBytes) }),
+		gauge("stale_consumers", "Pairs of session and bound directory: the session was told of a change and has not listed the directory again in time.", func(s server.Stats) float64 { return float64(s.Stale) }),
 		counter("connections_accepted_total", "Client connections accepted.", func(s server.Stats) float64 { return float64(s.Accepted) }),
 		counter("received_bytes_total", "Bytes read from clients.", func(s server.Stats) float64 { return float64(s.BytesIn) }),
 		counter("sent_bytes_total", "Bytes written to clients.", func(s server.Stats) float64 { return float64(s.BytesOut) }),
