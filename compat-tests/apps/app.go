@@ -47,7 +47,8 @@ type Command struct {
 func Start(tb testing.TB, c Command) *App {
 	tb.Helper()
 	a := &App{Name: c.Name, Port: c.Port, Log: filepath.Join(c.Dir, c.Name+".log"), more: make(chan struct{})}
-	p, err := control.Run(control.Command{Name: c.Name, Args: c.Args, Env: c.Env, Dir: c.Dir, Log: a.Log, Stdout: writer{a}, Stdin: true})
+	// Applications stand back behind the servers, whose delays are measured.
+	p, err := control.Run(control.Command{Nice: 5, Name: c.Name, Args: c.Args, Env: c.Env, Dir: c.Dir, Log: a.Log, Stdout: writer{a}, Stdin: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

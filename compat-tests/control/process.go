@@ -40,6 +40,7 @@ type Command struct {
 	Log    string   // file that standard output and error are appended to
 	Stdout io.Writer
 	Stdin  bool // open a pipe, reachable by [Process.Input]
+	Nice   int  // how far the process stands back: 0 not at all, 19 most
 }
 
 // Run starts the command.
@@ -66,6 +67,9 @@ func Run(c Command) (*Process, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
+	}
+	if c.Nice != 0 {
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, c.Nice) // a wish
 	}
 	go func() {
 		err := cmd.Wait()

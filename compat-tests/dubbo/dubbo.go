@@ -112,6 +112,9 @@ func (v version) family() scenario.Family {
 
 func address(port int) string { return fmt.Sprintf("%s:%d", control.ProviderIP, port) }
 
+// answerFrom is what a provider on that port answers.
+func answerFrom(port int) string { return fmt.Sprintf("ok hello-you from %d", port) }
+
 // forceInterface writes the migration rule that keeps the consumer on the list
 // by interface. Without it one provider visible by application pulls all calls.
 func forceInterface(tb testing.TB, conn *zk.Conn) {

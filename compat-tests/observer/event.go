@@ -51,6 +51,13 @@ const (
 	// back. Nothing is judged from the one until Timeout after the other.
 	ServerDown Kind = "server down"
 	ServerUp   Kind = "server up"
+	// RegistryDown and RegistryUp are the same for the registry: nothing of its
+	// side is judged from the one until Timeout after the other.
+	RegistryDown Kind = "registry down"
+	RegistryUp   Kind = "registry up"
+	// Stalled: the observer was not given a processor for Timeout, until At. Neither
+	// were the servers, then.
+	Stalled Kind = "stalled"
 	// NativeUp: an instance was registered at the registry itself, or renewed, for
 	// Timeout. NativeDown: it was deregistered.
 	NativeUp   Kind = "native up"

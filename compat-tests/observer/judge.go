@@ -50,6 +50,15 @@ type Arrival struct {
 	Service string
 	Address string
 	After   time.Duration
+	Stalled time.Duration // the part of it in which the machine stood still
+}
+
+func (a Arrival) String() string {
+	text := fmt.Sprintf("%s at the %s after %v", a.Address, a.Side, a.After.Round(time.Millisecond))
+	if a.Stalled > 0 {
+		text += fmt.Sprintf(" (the machine stood still for %v of it)", a.Stalled.Round(time.Millisecond))
+	}
+	return text
 }
 
 // Flap is a time that a provider was away because its client deleted and
@@ -59,6 +68,10 @@ type Flap struct {
 	Address string
 	From    time.Time
 	For     time.Duration
+}
+
+func (f Flap) String() string {
+	return fmt.Sprintf("%s for %v", f.Address, f.For.Round(time.Microsecond))
 }
 
 // Report is a verdict on a history.
@@ -84,7 +97,7 @@ func Judge(history []Event, limits Limits) Report {
 			j.dead(part)
 		}
 	}
-	j.arrivals(events)
+	j.arrivals(events, suspended)
 	j.flaps(events)
 	slices.SortStableFunc(j.report.Faults, func(a, b Fault) int { return a.At.Compare(b.At) })
 	return j.report
@@ -152,18 +165,33 @@ func statesOf(events []Event) []state {
 	return states
 }
 
-// span is a time in which nothing is judged.
-type span struct{ from, to time.Time }
+// span is a time in which nothing is judged, of one side or ("") of both.
+type span struct {
+	side     Side
+	from, to time.Time
+}
 
-// suspensionsOf are the times around the server's restarts.
+// suspensionsOf are the times around the restarts of the server and of the
+// registry.
 func suspensionsOf(events []Event) []span {
 	var spans []span
+	end := func(side Side, at time.Time) {
+		for i := range spans {
+			if spans[i].side == side && spans[i].to == forever {
+				spans[i].to = at
+			}
+		}
+	}
 	for _, e := range events {
-		switch {
-		case e.Kind == ServerDown:
-			spans = append(spans, span{e.At, forever})
-		case e.Kind == ServerUp && len(spans) > 0:
-			spans[len(spans)-1].to = e.At.Add(e.Timeout)
+		switch e.Kind {
+		case ServerDown:
+			spans = append(spans, span{"", e.At, forever})
+		case ServerUp:
+			end("", e.At.Add(e.Timeout))
+		case RegistryDown:
+			spans = append(spans, span{RegistrySide, e.At, forever})
+		case RegistryUp:
+			end(RegistrySide, e.At.Add(e.Timeout))
 		}
 	}
 	return spans
@@ -173,6 +201,9 @@ func suspensionsOf(events []Event) []span {
 func (s state) outside(spans []span) []state {
 	parts := []state{s}
 	for _, p := range spans {
+		if p.side != "" && p.side != s.side {
+			continue
+		}
 		var cut []state
 		for _, part := range parts {
 			before, after := part, part
@@ -281,8 +312,8 @@ func (j *judge) dead(s state) {
 }
 
 // arrivals measures how long providers took to the other side, if they were not
-// there already.
-func (j *judge) arrivals(events []Event) {
+// there already and nothing was taken away meanwhile.
+func (j *judge) arrivals(events []Event, suspended []span) {
 	for _, c := range j.claims {
 		there := false
 		for _, e := range events {
@@ -294,14 +325,37 @@ func (j *judge) arrivals(events []Event) {
 				there = listed
 				continue
 			}
-			if listed && !there {
-				j.report.Arrivals = append(j.report.Arrivals, Arrival{Side: e.Side, Service: c.service, Address: c.address, After: max(0, e.At.Sub(c.from))})
+			away := slices.ContainsFunc(suspended, func(p span) bool {
+				return p.side == e.Side && !c.from.Before(p.from) && c.from.Before(p.to)
+			})
+			if listed && !there && !away {
+				j.report.Arrivals = append(j.report.Arrivals, Arrival{
+					Side: e.Side, Service: c.service, Address: c.address,
+					After: max(0, e.At.Sub(c.from)), Stalled: stalled(events, c.from, e.At),
+				})
 			}
 			if listed || there {
 				break
 			}
 		}
 	}
+}
+
+// stalled is for how long in that time the machine stood still.
+func stalled(events []Event, from, to time.Time) (sum time.Duration) {
+	for _, e := range events {
+		if e.Kind != Stalled {
+			continue
+		}
+		began, ended := e.At.Add(-e.Timeout), e.At
+		if began.Before(from) {
+			began = from
+		}
+		if d := earlier(ended, to).Sub(began); d > 0 {
+			sum += d
+		}
+	}
+	return sum
 }
 
 // flaps counts how often the directory was without a provider between its

@@ -125,6 +125,12 @@ func TestJudge(t *testing.T) {
 		{"lists around a restart are not judged", two().fact(5000, observer.ServerDown, 0, "").zk(6000).add(observer.Event{At: at(7000), Kind: observer.ServerUp, Timeout: 5 * time.Second}).zk(11000, a, b), nil},
 		{"but those after it are", two().fact(5000, observer.ServerDown, 0, "").zk(6000).add(observer.Event{At: at(7000), Kind: observer.ServerUp, Timeout: time.Second}).zk(9000, a, b), []string{"lacks zookeeper " + a, "lacks zookeeper " + b}},
 		{"unseen for a while", two().add(observer.Event{At: at(4000), Kind: observer.Blind, Side: observer.RegistrySide}).remove(5000, b).zk(5010, a).registry(9000, a), nil},
+		{"the registry is away for a while", two().fact(4000, observer.RegistryDown, 0, "").create(4500, sessionA, "192.0.2.10:3").zk(4510, a, b, "192.0.2.10:3").
+			registry(7000, a, b).add(observer.Event{At: at(7000), Kind: observer.RegistryUp, Timeout: time.Second}).registry(7900, a, b, "192.0.2.10:3").zk(9000, a, b, "192.0.2.10:3"), nil},
+		{"and not complete in time", two().fact(4000, observer.RegistryDown, 0, "").create(4500, sessionA, "192.0.2.10:3").zk(4510, a, b, "192.0.2.10:3").
+			registry(7000, a, b).add(observer.Event{At: at(7000), Kind: observer.RegistryUp, Timeout: time.Second}).registry(8500, a, b, "192.0.2.10:3"), []string{"lacks registry 192.0.2.10:3"}},
+		{"the registry is away, a list for clients is wrong", two().fact(4000, observer.RegistryDown, 0, "").zk(5000, a).
+			add(observer.Event{At: at(7000), Kind: observer.RegistryUp, Timeout: time.Second}), []string{"lacks zookeeper " + b}},
 		{"native", two().add(observer.Event{At: at(5000), Kind: observer.NativeUp, Address: "192.0.2.10:3", Timeout: 3 * time.Second}).
 			registry(5001, a, b, "192.0.2.10:3").zk(5020, a, b, "192.0.2.10:3").registry(8001, a, b).zk(8050, a, b).zk(9900, a, b), nil},
 		{"native and never seen by clients", two().add(observer.Event{At: at(5000), Kind: observer.NativeUp, Address: "192.0.2.10:3", Timeout: 3 * time.Second}).
@@ -172,6 +178,8 @@ func TestJudgeMeasuresArrivals(t *testing.T) {
 		{Side: observer.RegistrySide, Service: service, Address: a, After: 29 * time.Millisecond},
 		{Side: observer.RegistrySide, Service: service, Address: b, After: 29 * time.Millisecond},
 	}, report.Arrivals)
+	stall := observer.Event{At: at(125), Kind: observer.Stalled, Timeout: 10 * time.Millisecond}
+	require.Equal(t, 10*time.Millisecond, observer.Judge(two().add(stall).events, observer.Limits{}).Arrivals[0].Stalled)
 	require.Equal(t, map[observer.Side]int{observer.ZooKeeperSide: 2, observer.RegistrySide: 2}, report.Lists)
 }
 

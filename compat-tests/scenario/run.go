@@ -19,7 +19,7 @@ const (
 	secondProvider = "a second provider comes"
 	gracefulEnd    = "the second provider ends gracefully"
 	cut            = "every connection is cut for 3 s"
-	restart        = "the server restarts"
+	restart        = "the server restarts and no session outlives that"
 	killed         = "the provider is killed -9"
 )
 
@@ -31,6 +31,7 @@ const (
 	cutAftermath = 12 * time.Second // clients re-read and register again for up to 10 s
 	returnLimit  = 60 * time.Second
 	restartLimit = 15 * time.Second // from the last client's return
+	arrivalLimit = 100 * time.Millisecond
 )
 
 // MaxSession is the largest session time-out of the scenario's servers: long
@@ -151,6 +152,21 @@ func (r *Run) Kill(tb testing.TB, p *apps.App) {
 	}
 }
 
+// RegistryAway takes the registry's process away while during runs, and tells the
+// observer. The registry may take limit to be complete again.
+func (r *Run) RegistryAway(tb testing.TB, process control.RegistryProcess, limit time.Duration, during func()) {
+	tb.Helper()
+	r.fact(observer.Event{Kind: observer.RegistryDown})
+	if err := process.StopRegistry(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	during()
+	if err := process.StartRegistry(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	r.fact(observer.Event{Kind: observer.RegistryUp, Timeout: limit})
+}
+
 // fact tells the observer what the test did.
 func (r *Run) fact(e observer.Event) {
 	if r.Watch != nil {
@@ -164,6 +180,12 @@ func (r *Run) Close(tb testing.TB) Record {
 	if r.Watch != nil {
 		report := r.Watch.finish(tb, r.dir)
 		r.record.Flaps = len(report.Flaps)
+		for _, a := range report.Arrivals {
+			if a.Side == observer.RegistrySide && a.After-a.Stalled > arrivalLimit {
+				tb.Errorf("%s: from a client's being told that it is registered to the registry's list: %v, want %v at most",
+					r.Target.Name(), a, arrivalLimit)
+			}
+		}
 		tb.Logf("%s: the observer saw %d lists at the ZooKeeper side, %d at the registry's; arrivals %v; clients took themselves away: %v",
 			r.Target.Name(), report.Lists[observer.ZooKeeperSide], report.Lists[observer.RegistrySide], report.Arrivals, report.Flaps)
 	}
@@ -258,7 +280,9 @@ func (r *Run) awaitTree(tb testing.TB, limit time.Duration, good func(lines []st
 }
 
 // restart restarts the server behind the relay and returns once as many
-// connections as before stand again.
+// connections as before stand again. The bridge's sessions end with its process,
+// a real server's do not: there the clients are kept away until they have
+// expired, so that clients meet the same on both.
 func (r *Run) restart(tb testing.TB) {
 	tb.Helper()
 	before := r.relay.Connections()
@@ -266,6 +290,11 @@ func (r *Run) restart(tb testing.TB) {
 	r.relay.Refuse()
 	if err := r.Target.Restart(tb.Context()); err != nil {
 		tb.Fatalf("%s: restart: %v", r.Target.Name(), err)
+	}
+	if r.Target.Name() == string(control.ZooKeeper) {
+		r.awaitTree(tb, expiryLimit, func(now []string) bool {
+			return !slices.ContainsFunc(now, func(line string) bool { return strings.HasPrefix(line, ephemeral) })
+		})
 	}
 	if err := r.relay.Accept(); err != nil {
 		tb.Fatal(err)

@@ -66,6 +66,7 @@ func run(args []string, out io.Writer) error {
 			}
 		})
 	}
+	follow((&observer.Stalls{To: to}).Run)
 	follow((&observer.ZooKeeper{Addr: *zookeeper, Root: *root, To: to}).Run)
 	if *registry != "" {
 		r := &observer.Registry{URL: *registry, Namespace: *namespace, Group: *group, To: to}
