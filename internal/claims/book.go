@@ -284,6 +284,7 @@ func fill(c *Claim, loc Location, data []byte) {
 	c.Address.Address = e.Address
 	c.Service = loc.Target.Service(e.Service)
 	c.Instance = e.Instance
+	c.At = Endpoint(e.Instance)
 }
 
 // add enters a claim of ZooKeeper's side.
@@ -353,7 +354,7 @@ func (b *Book) deleted(c *znode.Change, o znode.Origin, now time.Time) {
 func (b *Book) reread(old *Claim, data []byte) {
 	loc := b.cfg.Spaces.Locate(old.Path())
 	c := *old
-	c.Service, c.Instance, c.Refused, c.Reason = registryclient.Service{}, registryclient.Instance{}, "", ""
+	c.Service, c.Instance, c.At, c.Refused, c.Reason = registryclient.Service{}, registryclient.Instance{}, "", "", ""
 	fill(&c, loc, data)
 	if c.Address == old.Address && c.Service == old.Service && c.Refused == old.Refused && c.Instance.Equal(old.Instance) {
 		return
@@ -421,7 +422,7 @@ func (b *Book) open(loc Location) {
 	}
 	for svc, s := range b.services {
 		if s.imported != nil && svc == p.target.Service(svc.Name) {
-			b.furnish(svc, s.imported, r, s.imported.zxid)
+			b.furnish(svc, s.imported, r, change{fresh: s.imported.list})
 		}
 	}
 }

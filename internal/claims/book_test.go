@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"zkbridge/internal/claims"
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
 	"zkbridge/translate"
 	"zkbridge/zkproto"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Some providers of one service.
@@ -334,7 +334,7 @@ func TestLoadMakesClaimsOfPersistentNodes(t *testing.T) {
 	require.Equal(t, []registryclient.Service{serviceA}, again.Services())
 	list := again.Publications(serviceA).Listed
 	require.Len(t, list, 1)
-	require.Equal(t, lasting.path(), list[0].Path)
+	require.Equal(t, lasting.path(), list[0].Path())
 	require.Equal(t, "nobody: it is persistent", again.Explain(lasting.path()).Claims[0].Owner)
 }
 

@@ -80,7 +80,8 @@ func (g Generation) Compare(o Generation) int {
 // String gives "czxid 0x..".
 func (g Generation) String() string { return fmt.Sprintf("czxid 0x%x", g.Czxid) }
 
-// Claim says that somebody vouches for an address.
+// Claim says that somebody vouches for an address. Once it is in a Book nothing
+// of it changes but Deleted, which is the Book's own affair.
 type Claim struct {
 	Address    Address // without host and port where Refused says that the name is none
 	Source     Source
@@ -97,6 +98,7 @@ type Claim struct {
 
 	Service  registryclient.Service  // where it is published, or where the registry lists it
 	Instance registryclient.Instance // what is published, or what the registry lists; shared, read-only
+	At       string                  // Endpoint of Instance
 	// Refused says why the claim is not published or, for a registry claim, not
 	// shown; "" if nothing is wrong with it.
 	Refused string
@@ -119,24 +121,8 @@ func (c *Claim) Path() string {
 // Local tells whether the claim was born on ZooKeeper's side.
 func (c *Claim) Local() bool { return c.Source != Registry }
 
-// endpoint is what may be in a registry's service only once.
-type endpoint struct {
-	host string
-	port int
-}
-
-// endpoint gives host and port in the form in which equal ones are equal.
-func (c *Claim) endpoint() endpoint {
-	return endpoint{canonicalHost(c.Instance.IP), c.Instance.Port}
-}
-
-// SameEndpoint tells whether two instances are reached at the same ip and port,
-// however they are spelt: a registry's service has room for one of them.
-func SameEndpoint(a, b registryclient.Instance) bool {
-	return a.Port == b.Port && canonicalHost(a.IP) == canonicalHost(b.IP)
-}
-
-// Endpoint gives an instance's ip and port in one spelling, as a key.
+// Endpoint gives an instance's ip and port in one spelling: a registry's service
+// has room for one instance of each.
 func Endpoint(in registryclient.Instance) string {
 	in.IP = canonicalHost(in.IP)
 	return in.Address()

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"zkbridge/internal/claims"
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
 	"zkbridge/translate"
+
+	"github.com/stretchr/testify/require"
 )
 
 // byData is a layout in which a node says in its data what it registers, as

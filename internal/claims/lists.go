@@ -119,45 +119,16 @@ func (l LeftOut) String() string {
 //
 // A registry claim is never in the list.
 func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
-	foreign := make(map[endpoint]*Claim)
+	foreign := make(map[string]*Claim)
+	candidates := make(map[string][]candidate, len(claims))
 	for _, c := range claims {
-		if c.Local() {
-			continue
-		}
-		e := c.endpoint()
-		if other := foreign[e]; other == nil || older(c, other) {
-			foreign[e] = c
-		}
-	}
-	type candidate struct {
-		newest *Claim
-		first  int64
-	}
-	type key struct {
-		endpoint
-		translate.Address
-	}
-	candidates := make(map[key]candidate, len(claims))
-	for _, c := range claims {
-		if !c.Local() || c.Refused != "" {
-			continue
-		}
-		k := key{c.endpoint(), c.Address.Address}
-		have, ok := candidates[k]
-		if !ok {
-			have = candidate{c, c.First}
-		}
-		have.first = min(have.first, c.First)
-		if older(have.newest, c) {
-			have.newest = c
-		}
-		candidates[k] = have
-	}
-	winners := make(map[endpoint]candidate, len(candidates))
-	for k, c := range candidates {
-		w, ok := winners[k.endpoint]
-		if !ok || cmp.Or(cmp.Compare(c.first, w.first), compareAddress(c.newest.Address.Address, w.newest.Address.Address)) < 0 {
-			winners[k.endpoint] = c
+		switch {
+		case !c.Local():
+			if other := foreign[c.At]; other == nil || older(c, other) {
+				foreign[c.At] = c
+			}
+		case c.Refused == "":
+			candidates[c.At] = enter(candidates[c.At], c)
 		}
 	}
 	for _, c := range claims {
@@ -166,12 +137,9 @@ func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
 		}
 		if c.Refused != "" {
 			left = append(left, LeftOut{Claim: c, Cause: NotTranslatable})
-			continue
-		}
-		e := c.endpoint()
-		if other := foreign[e]; other != nil {
+		} else if other := foreign[c.At]; other != nil {
 			left = append(left, LeftOut{Claim: c, Cause: DualRegistration, By: other})
-		} else if w := winners[e].newest; w != c {
+		} else if w := winner(candidates[c.At]); w != c {
 			left = append(left, LeftOut{Claim: c, Cause: Shadowed, By: w})
 		} else {
 			list = append(list, c)
@@ -180,6 +148,39 @@ func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
 	slices.SortFunc(list, func(a, b *Claim) int { return a.Instance.Compare(b.Instance) })
 	slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.Claim.Path(), b.Claim.Path()) })
 	return list, left
+}
+
+// candidate is an address for an ip and port of the registry.
+type candidate struct {
+	newest *Claim
+	first  int64
+}
+
+// enter puts a claim to the others of its ip and port.
+func enter(list []candidate, c *Claim) []candidate {
+	for i := range list {
+		k := &list[i]
+		if k.newest.Address.Address != c.Address.Address {
+			continue
+		}
+		k.first = min(k.first, c.First)
+		if older(k.newest, c) {
+			k.newest = c
+		}
+		return list
+	}
+	return append(list, candidate{c, c.First})
+}
+
+// winner is the claim that is published of those of one ip and port.
+func winner(list []candidate) *Claim {
+	best := list[0]
+	for _, c := range list[1:] {
+		if cmp.Or(cmp.Compare(c.first, best.first), compareAddress(c.newest.Address.Address, best.newest.Address.Address)) < 0 {
+			best = c
+		}
+	}
+	return best.newest
 }
 
 func compareAddress(a, b translate.Address) int {

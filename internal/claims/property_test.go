@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"zkbridge/internal/claims"
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
 	"zkbridge/zkproto"
+
+	"pgregory.net/rapid"
 )
 
 // world is all there can be: few enough of everything that it meets often.
@@ -352,7 +352,7 @@ func TestPublishedNeverRepeatsTheRegistry(t *testing.T) {
 			p := rapid.SampledFrom(world).Draw(t, "provider")
 			c := &claims.Claim{
 				Source: rapid.SampledFrom([]claims.Source{claims.Session, claims.Ensemble, claims.Registry}).Draw(t, "source"),
-				Dir:    p.dir(), Name: p.name(), Service: p.service(), Instance: p.native(),
+				Dir:    p.dir(), Name: p.name(), Service: p.service(), Instance: p.native(), At: claims.Endpoint(p.native()),
 				Generation: claims.Generation{Czxid: int64(i)}, First: int64(i),
 			}
 			if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
@@ -380,13 +380,13 @@ func TestPublishedNeverRepeatsTheRegistry(t *testing.T) {
 			if !c.Local() {
 				t.Fatalf("published a registry claim: %+v", c)
 			}
-			if at := claims.Endpoint(c.Instance); seen[at] {
+			if at := c.At; seen[at] {
 				t.Fatalf("%s is published twice", at)
 			} else {
 				seen[at] = true
 			}
 			for _, o := range list {
-				if !o.Local() && claims.SameEndpoint(o.Instance, c.Instance) {
+				if !o.Local() && o.At == c.At {
 					t.Fatalf("published %s beside somebody else's", c.Name)
 				}
 			}

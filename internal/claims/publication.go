@@ -18,10 +18,14 @@ type Publication struct {
 
 // Listed is an instance to be published, and the claim that it comes from.
 type Listed struct {
-	registryclient.Instance // shared, read-only
+	registryclient.Instance        // shared, read-only
+	At                      string // its Endpoint
 	Address                 Address
-	Path                    string // of the znode
+	Dir, Name               string // of the znode
 }
+
+// Path is the whole path of the znode.
+func (l Listed) Path() string { return l.Dir + "/" + l.Name }
 
 // Left is a claim that is not published.
 type Left struct {
@@ -35,20 +39,22 @@ type Left struct {
 // so it is not for the Book's own callbacks.
 func (b *Book) Publications(svc registryclient.Service) Publication {
 	p := Publication{Service: svc}
+	var claims []*Claim
 	b.tree.View(func(v *znode.View) {
 		p.Generation = uint64(v.Zxid())
-		s := b.services[svc]
-		if s == nil {
-			return
-		}
-		list, left := Published(s.claims())
-		for _, c := range list {
-			p.Listed = append(p.Listed, Listed{Instance: c.Instance, Address: c.Address, Path: c.Path()})
-		}
-		for _, l := range left {
-			p.Left = append(p.Left, Left{Path: l.Claim.Path(), Cause: l.Cause, Reason: l.String()})
+		if s := b.services[svc]; s != nil {
+			claims = s.claims()
 		}
 	})
+	// Claims do not change, so the lock is not needed for the rest.
+	list, left := Published(claims)
+	p.Listed = make([]Listed, len(list))
+	for i, c := range list {
+		p.Listed[i] = Listed{Instance: c.Instance, At: c.At, Address: c.Address, Dir: c.Dir, Name: c.Name}
+	}
+	for _, l := range left {
+		p.Left = append(p.Left, Left{Path: l.Claim.Path(), Cause: l.Cause, Reason: l.String()})
+	}
 	return p
 }
 

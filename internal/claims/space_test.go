@@ -3,10 +3,10 @@ package claims_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"zkbridge/internal/claims"
 	"zkbridge/translate"
+
+	"github.com/stretchr/testify/require"
 )
 
 func roots(patterns ...string) (list []claims.Root) {

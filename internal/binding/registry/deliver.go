@@ -159,7 +159,7 @@ func (d *delivery) refuse(l claims.Listed, err error) {
 	if errors.As(err, &failed) && failed.Err != nil {
 		text = failed.Err.Error()
 	}
-	d.refused[claims.Endpoint(l.Instance)] = refused{listed: l, text: text, until: time.Now().Add(d.p.cfg.RefusedRetry)}
+	d.refused[l.At] = refused{listed: l, text: text, until: time.Now().Add(d.p.cfg.RefusedRetry)}
 }
 
 // metadataSize is what registries limit: the characters of all keys and values.

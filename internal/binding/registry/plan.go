@@ -41,7 +41,7 @@ func makePlan(want, has []claims.Listed, going map[string]time.Time, missing, no
 		return true
 	}
 	for _, h := range has {
-		at := claims.Endpoint(h.Instance)
+		at := h.At
 		w, ok := wanted[at]
 		if ok && w.Address.Address == h.Address.Address {
 			continue
@@ -60,7 +60,7 @@ func makePlan(want, has []claims.Listed, going map[string]time.Time, missing, no
 func byEndpoint(list []claims.Listed) map[string]claims.Listed {
 	m := make(map[string]claims.Listed, len(list))
 	for _, l := range list {
-		m[claims.Endpoint(l.Instance)] = l
+		m[l.At] = l
 	}
 	return m
 }

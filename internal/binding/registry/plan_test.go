@@ -14,6 +14,7 @@ import (
 func item(ip, protocol, extra string) claims.Listed {
 	return claims.Listed{
 		Instance: registryclient.Instance{IP: ip, Port: 1, Metadata: map[string]string{"p": protocol, "x": extra}},
+		At:       ip + ":1",
 		Address:  claims.Address{Address: translate.Address{Protocol: protocol, Host: ip, Port: 1}},
 	}
 }

@@ -241,7 +241,7 @@ func (p *publisher) takeable(o *outgoing, listed []claims.Listed, retry bool, no
 	limit := p.cfg.Client.Capabilities().MetadataLimit
 	left = make(map[string]refused)
 	for _, l := range listed {
-		at := claims.Endpoint(l.Instance)
+		at := l.At
 		if size := metadataSize(l.Instance); limit > 0 && size > limit {
 			left[at] = refused{listed: l, text: fmt.Sprintf("its metadata have %d characters, the registry takes %d: raise the registry's limit, or make the provider register less (Dubbo: simplified=true)", size, limit)}
 			continue
@@ -322,21 +322,21 @@ func (p *publisher) reportLocked(o *outgoing, result outcome) {
 		log.Info("publishing works again", "attempts", o.attempt+1)
 	}
 	for at, r := range result.refused {
-		if old, ok := o.refused[at]; !ok || old.text != r.text || old.listed.Path != r.listed.Path {
+		if old, ok := o.refused[at]; !ok || old.text != r.text || old.listed.Path() != r.listed.Path() {
 			log.Warn("the registry does not take an instance: its znode works on, its neighbours are published",
-				"znode", r.listed.Path, "instance", at, "reason", r.text)
+				"znode", r.listed.Path(), "instance", at, "reason", r.text)
 		}
 	}
 	for at, r := range o.refused {
 		if _, ok := result.refused[at]; !ok && result.err == nil && hasEndpoint(result.accepted, at) {
-			log.Info("the registry takes the instance now", "znode", r.listed.Path, "instance", at)
+			log.Info("the registry takes the instance now", "znode", r.listed.Path(), "instance", at)
 		}
 	}
 }
 
 func hasEndpoint(list []claims.Listed, at string) bool {
 	for _, l := range list {
-		if claims.Endpoint(l.Instance) == at {
+		if l.At == at {
 			return true
 		}
 	}
