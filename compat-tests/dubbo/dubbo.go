@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -49,7 +50,8 @@ func (v version) fetch(ctx context.Context) error {
 	return err
 }
 
-// start starts an application of this version.
+// start starts an application of this version. Options that begin with -D are
+// the JVM's, the others the application's.
 func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
 	java, err := control.Java()
@@ -68,10 +70,18 @@ func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps
 	}
 	args := append([]string{java}, control.JVMFlags(160)...)
 	args = append(args, v.jvm...)
+	var own []string
+	for _, option := range options {
+		if strings.HasPrefix(option, "-D") {
+			args = append(args, option)
+		} else {
+			own = append(own, option)
+		}
+	}
 	args = append(args, "-Duser.home="+home, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-cp", classpath, "com.example.demo.Main")
-	args = append(args, options...)
+	args = append(args, own...)
 	return apps.Start(tb, apps.Command{
 		Name: p.Name, Port: p.Port, Args: args, Dir: p.Dir,
 		Env: []string{"DUBBO_IP_TO_REGISTRY=" + control.ProviderIP},

@@ -203,6 +203,9 @@ func (r *Run) Port(tb testing.TB, label string) int {
 	return ports[0]
 }
 
+// Addr is the host:port of the applications' connect strings.
+func (r *Run) Addr() string { return r.relay.Addr() }
+
 // Dir is where the run's applications put their files.
 func (r *Run) Dir() string { return r.dir }
 
