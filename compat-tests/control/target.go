@@ -150,11 +150,11 @@ func Start(tb testing.TB, kind Kind, o Options) Target {
 		tb.Fatalf("%s: %v", kind, err)
 	}
 	tb.Cleanup(func() {
-		if err := target.Kill(context.Background()); err != nil {
+		if err := target.Kill(context.WithoutCancel(tb.Context())); err != nil {
 			tb.Errorf("%s: kill: %v", kind, err)
 		}
 		if r, ok := target.(RegistryProcess); ok {
-			if err := r.KillRegistry(context.Background()); err != nil {
+			if err := r.KillRegistry(context.WithoutCancel(tb.Context())); err != nil {
 				tb.Errorf("%s: kill the registry: %v", kind, err)
 			}
 		}

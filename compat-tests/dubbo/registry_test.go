@@ -83,7 +83,7 @@ func keep(t *testing.T, r *scenario.Run, registry native.Registry, port int, ttl
 	metadata := native.Metadata("native-provider", Interface, "greet", "dubbo")
 	beat := func() (time.Time, error) {
 		asked := time.Now()
-		err := registry.Register(context.Background(), registryService, address(port), ttl, metadata)
+		err := registry.Register(context.WithoutCancel(t.Context()), registryService, address(port), ttl, metadata)
 		r.Watch.Record(observer.Event{Kind: observer.NativeUp, Asked: asked, Service: Interface + "::", Address: address(port), Timeout: ttl})
 		return asked, err
 	}

@@ -113,7 +113,7 @@ func (w *Watch) finish(tb testing.TB, dir string) observer.Report {
 	case <-w.process.Done():
 		tb.Errorf("the observer has ended early: %v", w.process.Ended())
 	default:
-		if err := w.process.Stop(context.Background()); err != nil {
+		if err := w.process.Stop(context.WithoutCancel(tb.Context())); err != nil {
 			tb.Errorf("stop the observer: %v", err)
 		}
 	}
