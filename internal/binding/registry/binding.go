@@ -23,6 +23,9 @@ type Config struct {
 	// ours; nil: in memory only. It may be shared with nobody.
 	Table *Table
 
+	// Leader decides whether this bridge imports; nil: it does.
+	Leader Leader
+
 	AdditionDelay  time.Duration // from a change to the publication of what is new; 0: 10 ms, at most 20 ms
 	RemovalDelay   time.Duration // how long what is gone stays published; 0: 900 ms, at most 1 s
 	PublishTimeout time.Duration // for one call; 0: 10 s
@@ -34,6 +37,21 @@ type Config struct {
 	Jitter func() float64 // in [0, 1); nil: math/rand
 	Log    *slog.Logger   // nil: silent
 }
+
+// Leader tells which of the bridges of a cluster does a job that must be done by
+// one of them. A bridge that is alone does all.
+type Leader interface {
+	Leads(job string) bool
+}
+
+// JobImport is the job of bringing the registry's instances into the tree. A
+// bridge that does not lead it gets them from the one that does.
+const JobImport = "import"
+
+// alone is the leader of a bridge without peers.
+type alone struct{}
+
+func (alone) Leads(string) bool { return true }
 
 // Binding binds a book of claims to a registry.
 type Binding struct {
@@ -66,6 +84,9 @@ func New(cfg Config) (*Binding, error) {
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
+	}
+	if cfg.Leader == nil {
+		cfg.Leader = alone{}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -30,13 +30,13 @@ func newGate(log *slog.Logger) *gate {
 
 // start says which targets there are at the start.
 func (g *gate) start(targets []claims.Target) {
+	defer g.look()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, t := range targets {
 		g.waiting[t] = nil
 	}
 	g.started = true
-	g.lookLocked()
 }
 
 // named says which services of a target have to be imported. Only the first
@@ -45,6 +45,7 @@ func (g *gate) named(t claims.Target, names map[string]bool) {
 	if g.open.Load() {
 		return
 	}
+	defer g.look()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.trouble = ""
@@ -64,7 +65,6 @@ func (g *gate) named(t claims.Target, names map[string]bool) {
 			delete(missing, n)
 		}
 	}
-	g.lookLocked()
 }
 
 // imported says that a service is in the tree, or never will be.
@@ -72,10 +72,10 @@ func (g *gate) imported(svc registryclient.Service) {
 	if g.open.Load() {
 		return
 	}
+	defer g.look()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.waiting[claims.Target{Namespace: svc.Namespace, Group: svc.Group}], svc.Name)
-	g.lookLocked()
 }
 
 // refused says that the names of a target cannot be had.
@@ -91,18 +91,26 @@ func (g *gate) link(s registryclient.LinkState) {
 	g.state = s
 }
 
-func (g *gate) lookLocked() {
-	if !g.started || g.open.Load() {
-		return
+// look opens the gate when nothing is missing.
+func (g *gate) look() {
+	if g.complete() && g.open.CompareAndSwap(false, true) {
+		g.log.Info("everything is imported from the registry: clients may connect")
+	}
+}
+
+func (g *gate) complete() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.started {
+		return false
 	}
 	for t, missing := range g.waiting {
 		if missing == nil || len(missing) > 0 {
-			return
+			return false
 		}
 		delete(g.waiting, t)
 	}
-	g.open.Store(true)
-	g.log.Info("everything is imported from the registry: clients may connect")
+	return true
 }
 
 func (g *gate) ready() (bool, string) {

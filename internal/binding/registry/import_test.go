@@ -43,7 +43,7 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// Pitfalls P21 and P46, rule 11: until the names and the first list of each
+// Pitfall P21: until the names and the first list of each
 // service are in the tree the bridge is not ready, and says why.
 func TestPitfall21Ready(t *testing.T) {
 	everyBackend(t, func(t *testing.T, b backend) {
@@ -90,6 +90,25 @@ func TestReadyWithNothingToImport(t *testing.T) {
 		r := newRig(t, nacosLike(registrytest.NewFake()), options{})
 		ready, _ := r.binding.Ready()
 		require.True(t, ready)
+	})
+}
+
+type nobody struct{}
+
+func (nobody) Leads(string) bool { return false }
+
+// A bridge that does not lead the import publishes, but imports nothing.
+func TestNotTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nacosLike(registrytest.NewFake())
+		b.register(dubboB.service(), dubboB.native())
+		r := newRig(t, b, options{change: func(c *registry.Config) { c.Leader = nobody{} }})
+		require.NoError(t, r.register(r.session(), dubboA))
+		settle()
+		ready, _ := r.binding.Ready()
+		require.True(t, ready)
+		require.Empty(t, r.children(dubboB.dir()))
+		require.Equal(t, []string{dubboA.line()}, r.registry(dubboA))
 	})
 }
 
@@ -230,7 +249,7 @@ func TestPitfall9DirectoryStays(t *testing.T) {
 	})
 }
 
-// Pitfalls P53 and P6: an application registers on both sides. Whatever comes
+// Pitfall P53: an application registers on both sides. Whatever comes
 // first and goes first, it is shown once here and listed once there, and never
 // missing.
 func TestPitfall53DualRegistration(t *testing.T) {

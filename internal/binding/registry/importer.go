@@ -55,6 +55,11 @@ func (m *importer) take() []claims.Target {
 func (m *importer) run(ctx context.Context) error {
 	var followers sync.WaitGroup
 	defer followers.Wait()
+	if !m.cfg.Leader.Leads(JobImport) {
+		m.gate.start(nil)
+		<-ctx.Done()
+		return nil
+	}
 	list := m.take()
 	m.gate.start(list)
 	for {

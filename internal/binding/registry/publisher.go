@@ -131,19 +131,26 @@ func (p *publisher) wakeLocked() {
 // link follows the registry's link. When it comes up, everything that waits is
 // due, and our services are compared.
 func (p *publisher) link(s registryclient.LinkState) {
+	if !p.linked(s) {
+		return
+	}
+	if s.Up {
+		p.log.Info("the registry is reachable")
+	} else {
+		p.log.Warn("the registry is away: what clients do is kept and published when it is back", "reason", s.Reason)
+	}
+}
+
+// linked tells whether the link has changed sides.
+func (p *publisher) linked(s registryclient.LinkState) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.Up != p.up {
+	if changed = s.Up != p.up; changed {
 		p.counted.LinkChanges++
-		if s.Up {
-			p.log.Info("the registry is reachable")
-		} else {
-			p.log.Warn("the registry is away: what clients do is kept and published when it is back", "reason", s.Reason)
-		}
 	}
 	p.up, p.reason = s.Up, s.Reason
 	if !s.Up {
-		return
+		return changed
 	}
 	for _, o := range p.services {
 		if o.attempt > 0 || len(o.refused) > 0 {
@@ -156,6 +163,7 @@ func (p *publisher) link(s registryclient.LinkState) {
 	case p.again <- struct{}{}:
 	default:
 	}
+	return changed
 }
 
 // run publishes until ctx ends.
@@ -257,12 +265,13 @@ func (p *publisher) takeable(o *outgoing, listed []claims.Listed, retry bool, no
 
 // settle keeps what became of a publication and says when to look again.
 func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Time) {
+	p.report(o, result) // what is compared there only this worker writes
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o.busy = false
 	now := time.Now()
-	p.reportLocked(o, result)
 	o.refused = result.refused
+	o.going = next.going // also after a failure: the time of what is missing runs on
 	if result.err != nil {
 		o.doubt = true
 		if o.force.Before(force) {
@@ -270,8 +279,6 @@ func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Ti
 		}
 		o.attempt++
 		o.failure = result.err.Error()
-		// What was missing stays so: its time runs on.
-		o.going = next.going
 		o.notBefore = now.Add(p.backoff(o.attempt))
 		o.due = time.Time{}
 		p.dueLocked(o, o.notBefore)
@@ -280,7 +287,6 @@ func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Ti
 			o.acceptedAt = now
 		}
 		o.accepted, o.doubt, o.attempt, o.failure, o.notBefore = result.accepted, false, 0, "", time.Time{}
-		o.going = next.going
 		if !next.next.IsZero() {
 			p.dueLocked(o, next.next)
 		}
@@ -312,8 +318,8 @@ func (p *publisher) backoff(attempt int) time.Duration {
 	return time.Duration(p.cfg.Jitter() * float64(bound))
 }
 
-// reportLocked logs what changed with a publication.
-func (p *publisher) reportLocked(o *outgoing, result outcome) {
+// report logs what changed with a publication.
+func (p *publisher) report(o *outgoing, result outcome) {
 	log := p.log.With("service", o.service.String())
 	switch {
 	case result.err != nil && o.attempt == 0:

@@ -62,12 +62,25 @@ func (p *publisher) ask() {
 // of an earlier life of ours, and what it should have and has not. What was
 // accepted after the question was asked is not in the answer.
 func (p *publisher) compare(own []registryclient.Service, asked time.Time) {
+	published := p.table.Services()
+	again, ended := p.compareLists(own, published, asked)
+	for _, svc := range ended {
+		p.table.Published(svc, nil, time.Now())
+	}
+	if again > 0 {
+		p.log.Info("publishing again what the registry has of an earlier life of this bridge, or has lost", "services", again)
+	}
+}
+
+// compareLists marks what is to be published again and says how much that is.
+// ended are those of the services called published that went with an earlier
+// life of ours.
+func (p *publisher) compareLists(own, published []registryclient.Service, asked time.Time) (again int, ended []registryclient.Service) {
 	now := time.Now()
 	held := make(map[registryclient.Service]bool, len(own))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counted.Reconciliations++
-	again := 0
 	for _, svc := range own {
 		held[svc] = true
 		if o := p.outgoingLocked(svc); len(o.accepted) == 0 && o.acceptedAt.Before(asked) {
@@ -83,12 +96,10 @@ func (p *publisher) compare(own []registryclient.Service, asked time.Time) {
 			again++
 		}
 	}
-	for _, svc := range p.table.Services() {
+	for _, svc := range published {
 		if o := p.services[svc]; !held[svc] && (o == nil || len(o.accepted) == 0 && !o.busy) {
-			p.table.Published(svc, nil, now) // it went with an earlier life of ours
+			ended = append(ended, svc)
 		}
 	}
-	if again > 0 {
-		p.log.Info("publishing again what the registry has of an earlier life of this bridge, or has lost", "services", again)
-	}
+	return again, ended
 }

@@ -227,6 +227,8 @@ func (t *Table) Published(svc registryclient.Service, list []registryclient.Inst
 	}
 	for at, e := range t.entries[svc] {
 		switch {
+		case has[at] && e.State != native:
+			t.setLocked(svc, at, entry{State: published})
 		case e.State == published && !has[at]:
 			t.setLocked(svc, at, entry{State: withdrawn, When: now})
 		case (e.State == withdrawn || e.State == seenGone) && now.Sub(e.When) > rememberWithdrawn:
