@@ -77,6 +77,10 @@ func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registr
 			t.setLocked(svc, at, entry{})
 			s = ""
 		}
+		if s == published {
+			e.seen, e.absent = true, false
+			t.entries[svc][at] = e
+		}
 		switch {
 		case len(plain) == 0:
 			if s == native {
@@ -108,6 +112,9 @@ func (t *Table) sort(svc registryclient.Service, byEndpoint map[string][]registr
 			continue
 		}
 		switch e.State {
+		case published:
+			e.absent = e.seen
+			t.entries[svc][at] = e
 		case native:
 			t.setLocked(svc, at, entry{})
 		case withdrawn:

@@ -78,6 +78,15 @@ func TestEcho(t *testing.T) {
 			{list: []registryclient.Instance{plain(a, "x")}, foreign: []string{"x"}},
 			{list: []registryclient.Instance{plain(a, "x")}, foreign: []string{"x"}},
 		}},
+		{"seen to be gone before the withdrawal was answered, and back", []step{
+			{publish: []registryclient.Instance{plain(a, "")}, list: []registryclient.Instance{marked(a, "c1")}, own: 1},
+			{list: none},
+			{publish: none, list: []registryclient.Instance{plain(a, "x")}, foreign: []string{"x"}},
+		}},
+		{"not shown yet, withdrawn, and its late echo", []step{
+			{publish: []registryclient.Instance{plain(a, "")}, list: none},
+			{publish: none, list: []registryclient.Instance{plain(a, "x")}, own: 1, again: 5 * time.Minute},
+		}},
 		{"gone and back with our marker", []step{
 			{publish: []registryclient.Instance{plain(a, "")}, list: []registryclient.Instance{marked(a, "c1")}, own: 1},
 			{publish: none, list: none},

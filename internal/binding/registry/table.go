@@ -35,6 +35,10 @@ type Table struct {
 type entry struct {
 	State state
 	When  time.Time // of the withdrawal
+
+	// In memory only.
+	seen   bool // the registry has shown it since it is published
+	absent bool // and a list without it after that: the withdrawal may be seen before it is answered
 }
 
 type state string
@@ -230,7 +234,11 @@ func (t *Table) Published(svc registryclient.Service, list []registryclient.Inst
 		case has[at] && e.State != native:
 			t.setLocked(svc, at, entry{State: published})
 		case e.State == published && !has[at]:
-			t.setLocked(svc, at, entry{State: withdrawn, When: now})
+			gone := entry{State: withdrawn, When: now}
+			if e.absent {
+				gone.State = seenGone
+			}
+			t.setLocked(svc, at, gone)
 		case (e.State == withdrawn || e.State == seenGone) && now.Sub(e.When) > rememberWithdrawn:
 			t.setLocked(svc, at, entry{})
 		}
