@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -467,4 +468,56 @@ func (a *amnesia) forget(s rc.Service, o rc.Owner) {
 func (a *amnesia) Publish(ctx context.Context, p rc.Publication) error {
 	p.Generation += a.above.Load()
 	return a.Client.Publish(ctx, p)
+}
+
+// hesitant is a client whose registry cannot be asked at first what is ours.
+type hesitant struct {
+	rc.Client
+	left atomic.Int32
+}
+
+func (h *hesitant) OwnServices(ctx context.Context, o rc.Owner) ([]rc.Service, error) {
+	if h.left.Add(-1) >= 0 {
+		return nil, &rc.Error{Op: "own services", Kind: rc.Unavailable, Err: errors.New("starting")}
+	}
+	return h.Client.OwnServices(ctx, o)
+}
+
+// The question what is ours is asked until it is answered.
+func TestReconcileIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := nacosLike(registrytest.NewFake())
+		h := &hesitant{Client: b.client}
+		h.left.Store(3)
+		b.client = h
+		r := newRig(t, b, options{})
+		require.Contains(t, r.log.String(), "asking the registry for our services fails")
+		require.Zero(t, r.binding.Stats().Reconciliations)
+		after(5 * time.Second)
+		require.Equal(t, uint64(1), r.binding.Stats().Reconciliations)
+	})
+}
+
+// A flood of znodes that cannot be published is counted whole and written in
+// part.
+func TestNotesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nacosLike(registrytest.NewFake()), options{idle: true})
+		s := r.session()
+		for i := range 300 {
+			p := dubboA.with("category=routers")
+			p.port += i
+			require.NoError(t, r.register(s, p))
+		}
+		bad := dubboB.native()
+		bad.Metadata["protocol"] = "consumer"
+		r.backend.register(dubboB.service(), bad)
+		r.start()
+		settle()
+		require.Equal(t, map[string]uint64{"not-provider": 300}, r.binding.Stats().NotTranslated)
+		require.Equal(t, map[string]uint64{"not-provider": 1}, r.binding.Stats().NotShown)
+		require.Equal(t, 256, strings.Count(r.log.String(), "a znode is not published"))
+		require.Contains(t, r.log.String(), "more of these were not written")
+		require.Empty(t, r.taken())
+	})
 }
