@@ -58,8 +58,14 @@ func (s *Session) Passwd() []byte {
 func (s *Session) Timeout() time.Duration { return time.Duration(s.timeout.Load()) }
 
 // Touch records a sign of life: a request, a ping. It costs one atomic store.
-// Touching a session that is closing has no effect.
-func (s *Session) Touch() { s.seen.Store(s.m.now()) }
+// Touching a session that is closing has no effect. It returns how long the
+// session had been silent.
+func (s *Session) Touch() (silent time.Duration) {
+	now := s.m.now()
+	silent = time.Duration(now - s.seen.Load())
+	s.seen.Store(now)
+	return silent
+}
 
 // Establish records the transaction that opened the session.
 func (s *Session) Establish(zxid int64) { s.zxid.Store(zxid) }

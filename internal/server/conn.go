@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +34,7 @@ type conn struct {
 	accused  bool              // its bad input is logged already
 	requests uint32            // for sampling
 	heard    bool              // the session was touched since the last read
+	silent   time.Duration     // how long it had been silent then
 	in       input
 
 	// Written by the reader, read by anybody.
@@ -167,18 +167,6 @@ func (c *conn) progressed() {
 	}
 }
 
-// serve reads and answers until the connection ends.
-func (c *conn) serve(ctx context.Context) {
-	defer c.end()
-	defer c.confine("handling a request")
-	c.takeDesk()
-	err := c.handshake(ctx)
-	for err == nil {
-		err = c.step()
-	}
-	c.close(err)
-}
-
 // The reasons for which a reader stops without an error to speak of.
 var (
 	errGoodbye = errors.New("closed behind the reply") // the last reply is queued
@@ -206,7 +194,7 @@ func (c *conn) step() error {
 		}
 		if !c.heard { // once for all requests that came together
 			c.heard = true
-			c.session.Touch()
+			c.silent = c.session.Touch()
 		}
 	}
 	if err := c.desk.handle(h, body); err != nil {

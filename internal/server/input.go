@@ -122,17 +122,32 @@ func (c *conn) await(n int) (int, error) {
 		}
 		return k, err
 	}
-	in.want, in.n, in.err = n, 0, nil
-	if err := c.raw.Read(in.arrived); err != nil {
-		return 0, err
+	c.listen(n)
+	return in.result()
+}
+
+// listen waits until the client has sent something and reads it into a buffer
+// that can hold n bytes. It must be a socket.
+func (c *conn) listen(n int) {
+	c.in.want, c.in.n, c.in.err = n, 0, nil
+	if err := c.raw.Read(c.in.arrived); err != nil {
+		c.in.n, c.in.err = 0, err
 	}
+}
+
+// result is what came of listening. If nothing was read there is an error.
+func (in *input) result() (int, error) {
 	if in.n <= 0 && in.err == nil {
 		return 0, io.EOF
 	}
 	return max(in.n, 0), in.err
 }
 
-// tryRead reads once for await. If there is nothing to read it keeps only the
+// drained reports whether there is nothing to do before more input has come. Of a
+// connection that cannot be tried that is not known.
+func (c *conn) drained() bool { return c.raw != nil && c.in.at == c.in.end && !c.in.full }
+
+// tryRead reads once for listen. If there is nothing to read it keeps only the
 // memory that what is left needs, and returns false: it is called again when
 // there is.
 func (c *conn) tryRead(fd uintptr) bool {

@@ -138,7 +138,7 @@ func (s *Server) admit(ctx context.Context, nc net.Conn, ln net.Listener, reader
 	}
 	s.mu.Unlock()
 	if refused == "" {
-		readers.Go(func() { c.serve(ctx) })
+		readers.Go(func() { c.serve(ctx, readers) })
 		return
 	}
 	s.rejected(refused)
