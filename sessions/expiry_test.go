@@ -51,7 +51,7 @@ func TestSignsOfLife(t *testing.T) {
 		alive, _ := create(t, m, 30*time.Second)
 		for i := range 6 {
 			at(start, time.Duration(i+1)*10*time.Second)
-			alive.Touch()
+			require.Equal(t, 10*time.Second, alive.Touch(), "the silence that a touch ends")
 		}
 		require.True(t, quiet.Ended())
 		require.False(t, alive.Closing())
