@@ -451,7 +451,7 @@ func TestExplainInWords(t *testing.T) {
 		{"coordination", "/locks/a", []string{"/locks/a is a persistent node; owner: nobody", "Its home is the bridge's own tree."}},
 		{"a root", "/dubbo", []string{`in the space "dubbo", below the root /dubbo with the layout dubbo, bound to public/DEFAULT_GROUP`, "The layout takes it for: root."}},
 		{"local", "/dubbo/config", []string{"It stays local: the configuration centre."}},
-		{"a bound directory", dirA, []string{"It shows 1 addresses; 1 claims follow.", "- " + dubboA.path()}},
+		{"a bound directory", dirA, []string{"Children shown: 1. Claims: 1.", "- " + dubboA.path()}},
 		{"an address", dubboA.path(), []string{
 			"is an ephemeral node; owner: session 0x107.", "claimed by: session; owner: session 0x107; czxid 0x",
 			"address: dubbo://10.0.0.1:20880/com.acme.A (com.acme.A::).", "published: as 10.0.0.1:20880 of public/DEFAULT_GROUP/providers:com.acme.A::.",

@@ -244,7 +244,7 @@ func (e Explanation) String() string {
 		line("At %s another session than its owner's deleted a node of this path; owner: %s; deleted by: %s.", e.Removed.When.Format(time.RFC3339), e.Removed.Owner, e.Removed.By)
 	}
 	if e.Kind == translate.KindBoundDir.String() {
-		line("It shows %d addresses; %d claims follow.", e.Children, len(e.Claims))
+		line("Children shown: %d. Claims: %d.", e.Children, len(e.Claims))
 	} else if e.Kind == translate.KindAddress.String() && len(e.Claims) == 0 {
 		line("Nobody claims it.")
 	}
