@@ -36,6 +36,7 @@ type Conn struct {
 	gone    bool
 	ended   bool // toSend is closed
 	silent  bool // what happens is not logged
+	last    int64 // highest zxid in a header
 
 	ID     int64  // of the session
 	Passwd []byte // of the session

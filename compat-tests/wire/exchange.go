@@ -122,6 +122,7 @@ func (c *Conn) ping() (event bool) {
 		}
 		h, _, err := zkproto.DecodeReply(frame)
 		if err == nil && h.Xid == zkproto.XidPing {
+			c.last = max(c.last, h.Zxid)
 			c.answered(h.Xid)
 			return event
 		}
@@ -182,6 +183,7 @@ func (c *Conn) handle(frame []byte) (Reply, bool) {
 		c.logf("< not a reply: %x", frame)
 		return Reply{}, false
 	}
+	c.last = max(c.last, h.Zxid)
 	if h.Xid == zkproto.XidNotification {
 		c.event(h, body)
 		return Reply{}, true

@@ -1,0 +1,116 @@
+//go:build compat
+
+package histories_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"zkbridge/compat-tests/control"
+	"zkbridge/compat-tests/histories"
+	"zkbridge/compat-tests/wire"
+)
+
+var (
+	wanted = flag.Int("operations", 100_000, "requests and handshakes to send to each server")
+	seed   = flag.Uint64("seed", 0, "of the first history; 0: one of its own for each run")
+)
+
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m)) }
+
+// round is how many histories rapid draws from one seed.
+const round = 50
+
+// options of both servers: short ticks for the expiries.
+func options() control.Options {
+	return control.Options{
+		Tick: wire.FastTick, MaxSession: time.Minute,
+		// The reaper of containers works by the clock, which no history does.
+		JVM:   append(control.JVMFlags(256), "-Dznode.container.checkIntervalMs=86400000"),
+		Lines: []string{"extendedTypesEnabled=false"},
+	}
+}
+
+// TestHistories plays random histories on the control and on the bridge.
+func TestHistories(t *testing.T) {
+	pair := newPair(t, control.Start(t, control.ZooKeeper, options()).Addr(), control.Start(t, control.Bridge, options()).Addr())
+	require.NoError(t, flag.Set("rapid.checks", fmt.Sprint(round)))
+	require.NoError(t, flag.Set("rapid.nofailfile", "true"))
+	first := *seed
+	if first == 0 {
+		first = uint64(time.Now().UnixNano()) % 1e12
+	}
+	start, played, expiries := time.Now(), 0, false
+	quick, slow := histories.Draw(false), histories.Draw(true)
+	for n := uint64(0); pair.operations() < *wanted && !t.Failed(); n++ {
+		require.NoError(t, flag.Set("rapid.seed", fmt.Sprint(first+n*1e6)))
+		rapid.Check(t, func(t *rapid.T) {
+			draw := quick
+			if rapid.IntRange(0, round).Draw(t, "with expiries") == round {
+				draw = slow
+			}
+			h := draw.Draw(t, "history")
+			played++
+			if difference := pair.play(h); difference != "" {
+				t.Fatalf("bridge against control:\n%s\nThe history, to be played again with make histories SEED=<what -rapid.seed says>:\n%v", difference, h)
+			}
+		})
+	}
+	_ = expiries
+	t.Logf("%d operations in %d histories, %v, first seed %d", pair.operations(), played, time.Since(start).Round(time.Second), first)
+}
+
+// pair is two servers that must not differ.
+type pair struct{ want, got *histories.Player }
+
+func newPair(t *testing.T, want, got string) *pair {
+	t.Helper()
+	p := &pair{}
+	for to, addr := range map[**histories.Player]string{&p.want: want, &p.got: got} {
+		player, err := histories.NewPlayer(t.Context(), addr)
+		require.NoError(t, err)
+		*to = player
+	}
+	return p
+}
+
+func (p *pair) operations() int { return min(p.want.Operations, p.got.Operations) }
+
+// play plays a history on both and says where they differ.
+func (p *pair) play(h histories.History) string {
+	type result struct {
+		transcript wire.Transcript
+		err        error
+	}
+	other := make(chan result)
+	go func() {
+		t, err := p.want.Play(h)
+		other <- result{t, err}
+	}()
+	got, err := p.got.Play(h)
+	want := <-other
+	if difference := histories.Compare(want.transcript, got); difference != "" {
+		return difference
+	}
+	if want.err != nil || err != nil {
+		return fmt.Sprintf("want: %v\ngot: %v\n", want.err, err)
+	}
+	return ""
+}
+
+// TestAvoided keeps the list of what histories avoid to that of the documented
+// differences.
+func TestAvoided(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "wire", "differences.md"))
+	require.NoError(t, err)
+	for _, a := range histories.Avoided() {
+		require.Contains(t, string(page), "\n## "+a.Title+"\n")
+	}
+}
