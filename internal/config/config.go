@@ -47,7 +47,7 @@ type Server struct {
 	StaleAfter  time.Duration `mapstructure:"staleAfter" doc:"A client that was told of a change in a directory of providers and has not listed it again by then is a stale\nconsumer: see /stale-consumers, explain and the metric zkbridge_stale_consumers. 0: nobody looks."`
 	ExpireStale bool          `mapstructure:"expireStale" doc:"Unlike ZooKeeper, tell a client that reconnects before it has listed such a directory again that its session has\nexpired: it then builds everything anew. A client that no longer cares for a directory it once watched is told so too."`
 
-	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist. Served: ruok srvr stat mntr conf isro."`
+	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist: the words answered; \"*\" is all of them. cons, dump, wchc and wchp tell much of\nclients, crst and srst begin counters anew: those are for whom you trust."`
 }
 
 // Registry chooses the backend and how it is reached.

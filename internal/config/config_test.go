@@ -90,7 +90,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"phase", "spaces: [{name: a, phase: mirror, namespace: n, group: g, roots: [{path: /a}]}]", "needs an existing ensemble"},
 		{"layout", "spaces: [{name: a, namespace: n, group: g, roots: [{path: /a, layouts: [curator]}]}]", "not a layout"},
 		{"pattern", "spaces: [{name: a, namespace: '{t}', group: g, roots: [{path: /a}]}]", "{t} is not in the root /a"},
-		{"word", "server: {fourLetterWords: [wchp]}", "is not served"},
+		{"word", "server: {fourLetterWords: [icfg]}", "not a four-letter word"},
 		{"open registry", "registry: {embedded: {listen: '0.0.0.0:8849'}}", "set a token or listen on loopback"},
 		{"two spaces one name", "spaces: [{name: a, namespace: n, group: g, roots: [{path: /a}]}, {name: a, namespace: n, group: h, roots: [{path: /b}]}]", "names two spaces"},
 		{"negative staleness", "server: {staleAfter: -1s}", "negative"},

@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
 // served are the four-letter words that this bridge can answer.
-var served = map[string]bool{"ruok": true, "srvr": true, "stat": true, "mntr": true, "conf": true, "isro": true, "*": true}
+var served = []string{
+	"conf", "cons", "crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "mntr", "ruok", "srst", "srvr", "stat", "stmk", "wchc", "wchp", "wchs",
+}
 
 var segment = regexp.MustCompile(`^(\{[a-z][a-zA-Z0-9]*\}|[^{}/]+)$`)
 
@@ -88,8 +91,8 @@ func (c Config) validateServer(bad reporter) {
 		bad("server.maxConnectionsPerAddress", "%d is negative; 0 means no limit", s.MaxConnectionsPerAddress)
 	}
 	for _, w := range s.FourLetterWords {
-		if !served[w] {
-			bad("server.fourLetterWords", "%q is not served; choose from ruok srvr stat mntr conf isro", w)
+		if w != "*" && !slices.Contains(served, w) {
+			bad("server.fourLetterWords", "%q is not a four-letter word; choose from %s, or * for all", w, strings.Join(served, " "))
 		}
 	}
 }

@@ -67,6 +67,7 @@ type Config struct {
 type About struct {
 	Version           string // of srvr and mntr; "": ZooKeeper's form with a commit of zeros
 	ClientPort        int
+	SecureClientPort  int // of TLS; 0: none
 	TickTime          time.Duration
 	MinSessionTimeout time.Duration
 	MaxSessionTimeout time.Duration

@@ -41,6 +41,7 @@ type conn struct {
 	identities atomic.Pointer[[]znode.Identity] // never changed in place
 	carried    atomic.Pointer[sessions.Session] // session
 	received   atomic.Int64                     // requests
+	certified  atomic.Bool                      // it showed a certificate
 	stalled    atomic.Bool                      // the reader waits for its client to take bytes
 
 	// Written by anybody.
@@ -52,12 +53,14 @@ type conn struct {
 	asked   bool // events come from the client's own setWatches
 	account account
 
-	out outbox
+	record record
+	out    outbox
 }
 
 // newConn wraps an accepted connection.
 func (s *Server) newConn(nc net.Conn, ln net.Listener) *conn {
 	c := &conn{srv: s, nc: nc, listener: ln}
+	c.record.begin()
 	c.peer, c.from = address(nc)
 	var ids []znode.Identity
 	if c.peer.IsValid() {
@@ -99,6 +102,7 @@ func (c *conn) String() string {
 // Notify queues an event (znode.Watcher).
 func (c *conn) Notify(e *znode.Event) {
 	c.srv.count.events.Add(1)
+	c.srv.count.eventBytes.Add(int64(len(e.Frame())))
 	if !c.out.event(e.Frame(), e.Gate, c.asked) {
 		c.srv.rejected(RejectedLaggard)
 		return
@@ -149,6 +153,9 @@ func (c *conn) confine(doing string) {
 		"peer", c.String(), "session", c.sessionName(), "doing", doing, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	c.shut()
 }
+
+// secure reports whether the connection goes through TLS.
+func (c *conn) secure() bool { return false }
 
 // sessionName is the session in logs.
 func (c *conn) sessionName() string {
@@ -236,6 +243,7 @@ func (c *conn) leaveDesk() {
 	if c.desk == nil {
 		return
 	}
+	c.desk.record()
 	c.out.rest()
 	c.stalled.Store(true)
 	_ = c.desk.w.flush(c, c.srv.cfg.WriteTimeout)
@@ -247,6 +255,9 @@ func (c *conn) leaveDesk() {
 // close ends the connection as err demands.
 func (c *conn) close(err error) {
 	c.leaveDesk() // replies to what came before
+	if c.session != nil && !c.session.Closing() {
+		c.srv.count.lost.Add(1)
+	}
 	why := c.kicked.Load()
 	switch {
 	case why != nil:
@@ -257,6 +268,9 @@ func (c *conn) close(err error) {
 	case errors.Is(err, errSilent):
 	case errors.Is(err, zkproto.ErrMalformed), errors.Is(err, errLength):
 		c.srv.count.malformed.Add(1)
+		if errors.Is(err, errLength) {
+			c.srv.count.oversized.Add(1)
+		}
 		c.srv.rejected(RejectedMalformed)
 		c.accuse(err)
 	case errors.Is(err, os.ErrDeadlineExceeded) && c.session == nil:

@@ -30,6 +30,7 @@ type desk struct {
 	// Of the request.
 	xid      int32
 	op       zkproto.OpCode
+	zxid     int64        // of the reply
 	code     zkproto.Code // of the reply
 	answered bool         // a reply is queued
 	fatal    error        // closes the connection instead of a reply
@@ -41,6 +42,11 @@ type desk struct {
 	made     zkproto.Create2Response // result of a create
 	stat     zkproto.Stat            // result of a setData or setACL
 	results  zkproto.MultiResponse   // of the parts of a multi
+
+	// Of the last request that a four-letter word tells of.
+	noted     zkproto.OpCode // 0: none
+	notedXid  int32
+	notedZxid int64
 }
 
 // requests holds the request being handled, decoded: one of these at a time.
@@ -57,6 +63,7 @@ type requests struct {
 	getChildren2   zkproto.GetChildren2Request
 	sync           zkproto.SyncRequest
 	multi          zkproto.MultiRequest
+	multiRead      zkproto.MultiReadRequest
 	auth           zkproto.AuthRequest
 	setWatches     zkproto.SetWatches2Request
 	addWatch       zkproto.AddWatchRequest
@@ -75,7 +82,7 @@ func (s *Server) takeDesk(c *conn) *desk {
 		d.onTx = func(x *znode.Tx) error { return d.staging(d, x) }
 		d.onAfter = func(r znode.Result) { d.replying(d, r) }
 	}
-	d.c = c
+	d.c, d.noted, d.notedXid = c, 0, -1
 	return d
 }
 
@@ -101,10 +108,26 @@ func (d *desk) handle(h zkproto.RequestHeader, body []byte) error {
 	if d.answered {
 		d.srv.count.answered(d.op, d.code)
 		if sampled {
-			d.srv.count.took(d.op, time.Since(began))
+			took := time.Since(began)
+			d.srv.count.took(d.op, took)
+			d.c.record.took(took)
+		}
+		if d.op != zkproto.OpAuth && d.op != zkproto.OpSASL {
+			d.noted, d.notedZxid = d.op, d.zxid
+			if d.xid >= 0 {
+				d.notedXid = d.xid
+			}
 		}
 	}
 	return err
+}
+
+// record notes the last of the requests that were handled together.
+func (d *desk) record() {
+	if d.noted != 0 {
+		d.c.record.answered(operationNames[d.noted], d.notedXid, d.notedZxid)
+		d.noted, d.notedXid = 0, -1
+	}
 }
 
 // read runs fn under the tree's lock. With watch it holds the lock alone, so
@@ -148,7 +171,7 @@ func (d *desk) alive() error {
 
 // head begins a reply.
 func (d *desk) head(zxid int64, code zkproto.Code) {
-	d.code = code
+	d.zxid, d.code = zxid, code
 	h := zkproto.ReplyHeader{Xid: d.xid, Zxid: zxid, Err: code}
 	d.out = h.AppendTo(append(d.out[:0], 0, 0, 0, 0))
 }

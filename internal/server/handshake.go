@@ -27,7 +27,11 @@ func (c *conn) handshake(ctx context.Context) error {
 	if err := c.need(4); err != nil {
 		return err
 	}
-	if word, ok := knownWord(c.in.buf[c.in.at : c.in.at+4]); ok {
+	first := c.in.buf[c.in.at : c.in.at+4]
+	if string(first) == interrupted {
+		return errSilent
+	}
+	if word, ok := knownWord(first); ok {
 		return c.answerWord(word)
 	}
 	frame, err := c.next()
@@ -101,6 +105,7 @@ func (c *conn) openNew(m *zkproto.ConnectRequest, timeout time.Duration) error {
 		func(r znode.Result) {
 			if err = r.Err; err == nil {
 				s.Establish(r.Zxid)
+				c.record.answered("SESS", 0, r.Zxid)
 				c.welcome(m, s.Timeout(), s.ID(), s.Passwd())
 			}
 		})

@@ -399,3 +399,9 @@ func (b *bench) word(w string) string {
 
 // within bounds how long a test waits for bytes.
 func (c *client) within(d time.Duration) { _ = c.nc.SetReadDeadline(time.Now().Add(d)) }
+
+// How long tests wait for what must come, and how often they look.
+const (
+	tick = 10 * time.Second
+	poll = time.Millisecond
+)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,11 +21,13 @@ type Server struct {
 	flushers *flushers
 
 	// Safe for all.
-	outlet   outlet
-	desks    sync.Pool // of *desk
-	count    counters
-	accusers accusers
-	stale    *debts // nil: nobody looks for stale consumers
+	traceMask atomic.Int64           // of gtmk and stmk: kept, and no more
+	base      atomic.Pointer[totals] // where ResetStats began
+	outlet    outlet
+	desks     sync.Pool // of *desk
+	count     counters
+	accusers  accusers
+	stale     *debts // nil: nobody looks for stale consumers
 
 	mu         sync.Mutex
 	conns      map[*conn]struct{}
@@ -54,6 +57,8 @@ func New(cfg Config) *Server {
 		empty:      make(chan struct{}),
 	}
 	s.count.init()
+	s.traceMask.Store(defaultTraceMask)
+	s.base.Store(&totals{})
 	s.stale = newDebts(&s.cfg)
 	return s
 }

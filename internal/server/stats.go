@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,8 @@ const (
 	RejectedHandshakeTimeout Rejection = "handshake_timeout" // nothing to speak of came
 	RejectedUnknownTruth     Rejection = "unknown_truth"     // it could not be said whether the session lives
 	RejectedMalformed        Rejection = "malformed"         // a frame or handshake that cannot be read
+	RejectedTLS              Rejection = "tls"               // the TLS handshake failed
+	RejectedProxy            Rejection = "proxy_header"      // no PROXY protocol header, or not one that can be read
 	RejectedUnknownOperation Rejection = "unknown_operation"
 	RejectedLaggard          Rejection = "laggard" // too many events waited for it
 	RejectedBudget           Rejection = "budget"  // it held most when all together held too much
@@ -78,7 +81,7 @@ const (
 // rejections are all reasons, as indexes of counters.rejections.
 var rejections = []Rejection{
 	RejectedNotReady, RejectedPerAddress, RejectedTotal, RejectedHandshakeTimeout, RejectedUnknownTruth,
-	RejectedMalformed, RejectedUnknownOperation, RejectedLaggard, RejectedBudget,
+	RejectedMalformed, RejectedTLS, RejectedProxy, RejectedUnknownOperation, RejectedLaggard, RejectedBudget,
 }
 
 // counted are the operations that have counters of their own, and the last one
@@ -99,6 +102,12 @@ const codesKept = 30
 type counters struct {
 	accepted, created, resumed, expired, bytesIn, bytesOut, events, gated, laggards, stalls,
 	dropped, panics, malformed, words, authFailed atomic.Int64
+
+	lost       atomic.Int64 // connections with a session that ended without closeSession
+	eventBytes atomic.Int64 // of events queued
+	oversized  atomic.Int64 // frames above the limit
+	shaking    atomic.Int64 // gauge: TLS handshakes under way
+	shakesLate atomic.Int64 // TLS handshakes not done in time
 
 	rejections [16]atomic.Int64
 	slots      [256]uint8 // operation, as a byte, to its index in requests
@@ -186,12 +195,9 @@ func (n *counters) latency() (l latency) {
 	return l
 }
 
-// refusals is the sum of all rejections.
-func (n *counters) refusals() (sum int64) {
-	for i := range rejections {
-		sum += n.rejections[i].Load()
-	}
-	return sum
+// rejection is the count for one reason.
+func (n *counters) rejection(r Rejection) int64 {
+	return n.rejections[slices.Index(rejections, r)].Load()
 }
 
 // rejected counts a connection that the server closes.
@@ -214,13 +220,11 @@ func (n *counters) answers() (sum int64) {
 }
 
 // received and sent count packets as ZooKeeper's four-letter words do.
-func (s *Server) received() int64 {
-	n := &s.count
+func (n *counters) received() int64 {
 	return n.answers() + n.dropped.Load() + n.created.Load() + n.resumed.Load() + n.expired.Load() + n.words.Load()
 }
 
-func (s *Server) sent() int64 {
-	n := &s.count
+func (n *counters) sent() int64 {
 	return n.answers() + n.created.Load() + n.resumed.Load() + n.expired.Load() + n.events.Load()
 }
 

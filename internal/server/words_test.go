@@ -63,7 +63,7 @@ serverId=0
 
 	mntr := b.word("mntr")
 	for line := range strings.Lines(mntr) {
-		require.Regexp(t, `^zk_[a-z_]+\t.+\n$`, line)
+		require.Regexp(t, `^zk_[a-z0-9_]+\t.+\n$`, line)
 	}
 	require.True(t, strings.HasPrefix(mntr, "zk_version\t3.9.5-0123456789012345678901234567890123456789, built on 2026-02-03 04:05 UTC\nzk_server_state\tstandalone\n"))
 	for _, want := range []string{
@@ -83,7 +83,7 @@ func TestWordsNotListed(t *testing.T) {
 	require.Contains(t, b.word("srvr"), "Mode: standalone")
 	all := serve(t, options{server: server.Config{FourLetterWords: []string{"*"}}})
 	require.Equal(t, "imok", all.word("ruok"))
-	require.Equal(t, sentence("dump"), all.word("dump"), "not done here")
+	require.Contains(t, all.word("dump"), "SessionTracker dump:\n")
 }
 
 // A word in pieces, with a line end behind it, from a client that half-closes.
@@ -144,5 +144,5 @@ func TestStats(t *testing.T) {
 	require.Equal(t, 1, st.Connections)
 	require.Positive(t, st.BytesIn)
 	require.Positive(t, st.BytesOut)
-	require.Len(t, st.Rejected, 9)
+	require.Len(t, st.Rejected, 11)
 }
