@@ -162,7 +162,8 @@ func inSubtree(path, top string) bool {
 	return ok && (rest == "" || rest[0] == '/' || top == "/")
 }
 
-// back tells the connection what the session that it resumes owes.
+// back tells the connection what the session that it resumes owes. The shared
+// lock is enough for that: c has no watch yet, so nobody else looks.
 func (t *debts) back(c *conn) {
 	if t != nil {
 		c.account.debtor = t.resumed(c)

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"zkbridge/internal/znode"
 	"zkbridge/sessions"
+	"zkbridge/zkproto"
 )
 
 // The table of debts against a slice in the order of time: whatever is added,
@@ -163,4 +165,82 @@ func TestCovers(t *testing.T) {
 		})
 	}
 	require.False(t, (*standing)(nil).covers("/a"))
+}
+
+// Events that a client cannot have got, or has no use for, are not owed; nor is
+// the list about sessions that are ending.
+func TestEventsThatAreNotOwed(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		event zkproto.EventType
+		do    func(m *sessions.Manager, c *conn)
+		owes  int
+		lists int
+	}{
+		{"an event that is owed", zkproto.EventChildrenChanged, func(*sessions.Manager, *conn) {}, 1, 1},
+		{"an event of the node itself", zkproto.EventDeleted, func(*sessions.Manager, *conn) {}, 0, 0},
+		{"its session was taken over", zkproto.EventChildrenChanged, func(_ *sessions.Manager, c *conn) {
+			why := "moved"
+			c.kicked.Store(&why)
+		}, 0, 0},
+		{"its socket is closed", zkproto.EventChildrenChanged, func(_ *sessions.Manager, c *conn) { c.shutOff.Store(true) }, 0, 0},
+		{"its session is ending", zkproto.EventChildrenChanged, func(m *sessions.Manager, c *conn) { m.BeginEnd(c.session) }, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: make([]byte, 32), Expire: func(*sessions.Session) {}})
+			require.NoError(t, err)
+			s := &Server{stale: newDebts(&Config{Sessions: m, StaleAfter: 1, BoundDir: func(path string) bool { return path == "/d" }})}
+			c := &conn{srv: s}
+			session, err := m.Create(time.Minute, c)
+			require.NoError(t, err)
+			c.carry(session)
+			tt.do(m, c)
+			s.stale.told(c, &znode.Event{Type: tt.event, Path: "/d"})
+			require.Equal(t, tt.owes, s.stale.owes(session))
+			require.Equal(t, tt.lists, s.staleConsumers())
+			m.BeginEnd(session)
+			require.Zero(t, s.staleConsumers(), "it is ending")
+		})
+	}
+}
+
+// What one event on a bound directory costs for each consumer, answered at once,
+// and what an ordinary list costs beside it.
+func BenchmarkDebts(b *testing.B) {
+	m, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: make([]byte, 32), Expire: func(*sessions.Session) {}})
+	require.NoError(b, err)
+	t := newDebts(&Config{Sessions: m, StaleAfter: time.Minute, BoundDir: func(path string) bool { return path == "/d" }})
+	conns := make([]*conn, 1000)
+	for i := range conns {
+		conns[i] = &conn{}
+		s, err := m.Create(time.Minute, conns[i])
+		require.NoError(b, err)
+		conns[i].carry(s)
+	}
+	bystander := &conn{}
+	b.Run("told and answered by 1000", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			e := &znode.Event{Type: zkproto.EventChildrenChanged, Path: "/d"}
+			for _, c := range conns {
+				t.told(c, e)
+			}
+			for _, c := range conns {
+				t.listed(c, "/d", nil)
+			}
+		}
+	})
+	b.Run("a list by who owes nothing", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			t.listed(bystander, "/d", nil)
+		}
+	})
+	b.Run("an event of another kind", func(b *testing.B) {
+		e := &znode.Event{Type: zkproto.EventDataChanged, Path: "/d"}
+		b.ReportAllocs()
+		for b.Loop() {
+			t.told(bystander, e)
+		}
+	})
 }
