@@ -128,10 +128,12 @@ func (o *outbox) replyShared(head, shared, tail []byte, gate int64) (gated bool)
 // event queues an event. Unless the client asked for it itself (setWatches), it
 // counts against the limit of pending bytes; it returns false if that is passed.
 // The outbox is then closed and its bytes are gone; a flusher closes the socket.
+// A connection that is being closed hears of nothing new: a real server removes
+// the watches of a session's old connection before it goes on (NIOServerCnxn.close).
 func (o *outbox) event(frame []byte, gate int64, asked bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
+	if o.closed || o.finish {
 		return true
 	}
 	if !asked {

@@ -130,3 +130,15 @@ func TestOutboxLimit(t *testing.T) {
 	require.Zero(t, out.budget.used.Load())
 	require.True(t, o.event(make([]byte, 1), 0, false), "told once")
 }
+
+// What happens after a connection was told to close does not reach its client,
+// which may have taken its session over with another one by then. Found by
+// random histories.
+func TestOutboxThatFinishesTakesNoEvents(t *testing.T) {
+	out := outlet{budget: newBudget(1 << 20), limit: 1 << 20, durable: func() int64 { return 0 }}
+	c := conn{out: outbox{outlet: &out, mark: func() {}, awaited: -1}}
+	require.True(t, c.out.event([]byte("before"), 0, false))
+	c.Kick("session moved to another connection")
+	require.True(t, c.out.event([]byte("after"), 0, false))
+	require.Equal(t, len("before"), c.out.pending())
+}
