@@ -250,6 +250,9 @@ func (b *Bridge) AdminURL() string {
 	return "http://" + b.admin.Addr().String()
 }
 
+// Stats are the counters of the side that ZooKeeper clients see.
+func (b *Bridge) Stats() server.Stats { return b.server.Stats() }
+
 // AwaitReady waits until ZooKeeper clients are served. When ctx ends first, the
 // error says what was missing.
 func (b *Bridge) AwaitReady(ctx context.Context) error {

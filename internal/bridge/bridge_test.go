@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,14 +15,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"zkbridge/internal/bridge"
 	"zkbridge/internal/config"
 	"zkbridge/registryclient"
 	"zkbridge/registryclient/embedded"
-
-	"github.com/go-zookeeper/zk"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+	"zkbridge/zkproto"
 )
 
 func TestMain(m *testing.M) {
@@ -267,4 +269,54 @@ func TestAPortInUseIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "admin.listen")
 	c.Admin.Listen = "127.0.0.1:0"
 	start(t, c) // what the failed one opened is closed again
+}
+
+// Field report 6: a consumer of a hundred services hears of each exactly once when
+// a provider of all of them comes up, can read them again at once, and when its
+// session has ended is told so in one round trip.
+func TestFieldReport6AHundredServicesAtOnce(t *testing.T) {
+	const n = 100
+	r := start(t, defaults(t))
+	ready(t, r)
+	api := registryOf(t, r)
+	consumer := connect(t, r)
+	dir := func(i int) string { return fmt.Sprintf("/dubbo/com.example.Svc%d/providers", i) }
+	var events [n]<-chan zk.Event
+	for i := range n {
+		makeDirs(t, consumer, dir(i))
+		var err error
+		_, _, events[i], err = consumer.ChildrenW(dir(i))
+		require.NoError(t, err)
+	}
+	heard := r.Stats().Events
+	for i := range n {
+		name := fmt.Sprintf("com.example.Svc%d", i)
+		_, err := api.Register(t.Context(), registryclient.Service{Namespace: "public", Group: "DEFAULT_GROUP", Name: "providers:" + name + "::"}, "192.0.2.9", 20880,
+			embedded.Registration{TTL: embedded.Duration(time.Minute), Metadata: map[string]string{"interface": name, "path": name, "protocol": "dubbo"}})
+		require.NoError(t, err)
+	}
+	for i := range n {
+		require.Equal(t, zk.EventNodeChildrenChanged, (<-events[i]).Type)
+	}
+	for i := range n {
+		names, _, err := consumer.Children(dir(i))
+		require.NoError(t, err)
+		require.Len(t, names, 1)
+	}
+	require.Equal(t, heard+n, r.Stats().Events, "one event a directory")
+
+	session := consumer.SessionID()
+	consumer.Close()
+	conn, err := net.Dial("tcp", r.ClientAddr())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	hello := zkproto.ConnectRequest{Timeout: 4000, SessionID: session, Passwd: make([]byte, 16)}
+	_, err = conn.Write(zkproto.AppendFrame(nil, hello.AppendTo))
+	require.NoError(t, err)
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	var reply zkproto.ConnectResponse
+	require.NoError(t, reply.Decode(answer[4:]))
+	require.Zero(t, reply.SessionID)
+	require.Zero(t, reply.Timeout)
 }
