@@ -69,6 +69,7 @@ server:
   minSessionTimeout: {{.Min}}
   maxSessionTimeout: {{.Max}}
   maxConnectionsPerAddress: 0
+  fourLetterWords: ["*"]
 registry:
 {{- if .Apart}}
   address: {{printf "%q" .RegistryURL}}

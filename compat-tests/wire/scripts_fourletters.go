@@ -74,6 +74,81 @@ func fourLetterScripts() []Script {
 				c.logf("< %s: %s", key, kinds[key])
 			}
 		}},
+		{Name: "4lw-cons", Rule: "lines of cons, with and without a session", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Exists("/wire", false)
+			c, text := ask(s, "cons")
+			say(c, connectionLines(text, a))
+		}},
+		{Name: "4lw-crst", Rule: "crst forgets what a connection did", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Exists("/wire", false)
+			c, text := ask(s, "crst")
+			say(c, text)
+			c, text = ask(s, "cons")
+			say(c, connectionLines(text, a))
+		}},
+		{Name: "4lw-srst", Rule: "srst begins the counting anew", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Exists("/wire", false)
+			c, text := ask(s, "srst")
+			say(c, text)
+			c, text = ask(s, "srvr")
+			counts := regexp.MustCompile(`Received: (\d+)\n`).FindStringSubmatch(text)
+			c.logf("-- few packets are counted: %v", counts != nil && len(counts[1]) == 1)
+		}},
+		{Name: "4lw-dirs", Rule: "lines of dirs", Run: func(s *Stage) {
+			c, text := ask(s, "dirs")
+			say(c, numbers.ReplaceAllString(text, "N"))
+		}},
+		{Name: "4lw-dump", Rule: "lines of dump, with a session and its nodes", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Create("/wire", 1)
+			a.Create("/wire-2", 1)
+			c, text := ask(s, "dump")
+			say(c, dumpShape(text, a))
+		}},
+		{Name: "4lw-envi", Rule: "keys of envi", Run: func(s *Stage) {
+			c, text := ask(s, "envi")
+			say(c, regexp.MustCompile(`(?m)=.*$`).ReplaceAllString(text, "=…"))
+		}},
+		{Name: "4lw-trace-mask", Rule: "gtmk and stmk: a number without a newline", Run: func(s *Stage) {
+			c, text := ask(s, "gtmk")
+			say(c, text)
+			for _, mask := range []byte{7, 50} { // the last is 306 again
+				c = s.Dial("stmk")
+				c.logf("> stmk %d", 256+int(mask))
+				c.SendRaw([]byte{'s', 't', 'm', 'k', 0, 0, 0, 0, 0, 0, 1, mask})
+				say(c, c.ReadText())
+				c, text = ask(s, "gtmk")
+				say(c, text)
+			}
+		}},
+		{Name: "4lw-watches", Rule: "wchs, wchc and wchp: the data table, not watches on children", Run: func(s *Stage) {
+			a, b := s.Connect("A"), s.Connect("B")
+			a.Create("/wire", 1)
+			a.GetData("/wire", true)
+			a.GetChildren("/wire", true)
+			a.Exists("/wire-none", true)
+			b.GetData("/wire", true)
+			for _, word := range []string{"wchs", "wchc", "wchp"} {
+				c, text := ask(s, word)
+				text = strings.NewReplacer(hexID(a), "A", hexID(b), "B").Replace(text)
+				say(c, sortedBlocks(text))
+			}
+		}},
+		{Name: "4lw-telnet", Rule: "what telnet sends for ^C closes the connection", Run: func(s *Stage) {
+			c := s.Dial("^C")
+			c.SendRaw([]byte{0xff, 0xf4, 0xff, 0xfd, 0x06})
+			c.logf("< %q, closed", c.ReadText())
+		}},
+		{Name: "4lw-admin-only", Rule: "commands of the admin server are no words", Run: func(s *Stage) {
+			for _, word := range []string{"icfg", "lead", "sysp"} {
+				c := s.Dial(word)
+				c.SendRaw([]byte(word))
+				c.logf("< %q, closed", c.ReadText())
+			}
+		}},
 		{Name: "4lw-half-closed", Rule: "the client may close its side before it reads", Run: func(s *Stage) {
 			c := s.Dial("ruok")
 			c.SendRaw([]byte("ruok"))
@@ -97,6 +172,81 @@ var mntrKeys = []string{
 	"zk_approximate_data_size", "zk_open_file_descriptor_count", "zk_max_file_descriptor_count", "zk_uptime", "zk_global_sessions",
 	"zk_local_sessions", "zk_connection_drop_probability", "zk_last_client_response_size", "zk_min_client_response_size", "zk_max_client_response_size",
 	"zk_auth_failed_count",
+}
+
+func hexID(c *Conn) string { return fmt.Sprintf("0x%x", uint64(c.ID)) }
+
+// connectionLines are the line of a's connection and one for those without a
+// session, times and addresses replaced.
+func connectionLines(text string, a *Conn) string {
+	var own, bare string
+	last := ""
+	for line := range strings.Lines(text) {
+		last = line
+		line = regexp.MustCompile(`/[0-9a-f.:]+\[`).ReplaceAllString(line, "/ADDRESS[")
+		switch {
+		case strings.Contains(line, "sid="+hexID(a)+","):
+			own = regexp.MustCompile(`(est=|lresp=|lat=|lzxid=0x)(?:[0-9a-e][0-9a-f]*)`).ReplaceAllString(strings.Replace(line, hexID(a), "A", 1), "${1}N")
+		case !strings.Contains(line, "sid=") && line != "\n":
+			bare = numbers.ReplaceAllString(line, "N")
+		}
+	}
+	return own + bare + fmt.Sprintf("last line empty: %v\n", last == "\n")
+}
+
+// dumpShape is dump with what is a server's own replaced, and of the sessions
+// only a's: others may not have gone yet.
+func dumpShape(text string, a *Conn) string {
+	var out strings.Builder
+	owner, expiring := "", false
+	for line := range strings.Lines(text) {
+		line = regexp.MustCompile(`expire at [A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]+ \d{4}:`).ReplaceAllString(line, "expire at DATE:")
+		line = regexp.MustCompile(`ip: /127\.0\.0\.1:\d+ `).ReplaceAllString(line, "ip: /ADDRESS ")
+		line = strings.ReplaceAll(line, hexID(a), "A")
+		switch {
+		case strings.HasPrefix(line, "0x"), line == "A:\n":
+			owner = line
+		case strings.HasSuffix(line, "dump:\n"):
+			owner = ""
+		}
+		switch {
+		case strings.Contains(line, "expire at"):
+			if !expiring { // how many there are depends on the clock
+				expiring = true
+				out.WriteString(regexp.MustCompile(`^\d+`).ReplaceAllString(line, "N"))
+			}
+		case owner != "" && owner != "A:\n", strings.HasPrefix(line, "\t0x"), strings.HasSuffix(line, "sessionId: 0x0\n"),
+			strings.HasPrefix(line, "\tip:") && !strings.HasSuffix(line, "sessionId: A\n"):
+		default:
+			if strings.HasSuffix(line, "dump:\n") {
+				expiring = false
+			}
+			out.WriteString(regexp.MustCompile(`\(\d+\)`).ReplaceAllString(line, "(N)"))
+		}
+	}
+	return out.String()
+}
+
+// sortedBlocks sorts the answer of wchc or wchp: head lines, and the lines below
+// each.
+func sortedBlocks(text string) string {
+	var blocks []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "\t") && len(blocks) > 0 {
+			blocks[len(blocks)-1] += line
+		} else if line != "\n" {
+			blocks = append(blocks, line)
+		}
+	}
+	for i, b := range blocks {
+		head, rest, _ := strings.Cut(b, "\n")
+		lines := slices.Sorted(strings.Lines(rest))
+		blocks[i] = head + "\n" + strings.Join(lines, "")
+	}
+	if !strings.Contains(text, "Total") {
+		slices.Sort(blocks)
+	}
+	return strings.Join(blocks, "") + fmt.Sprintf("last line empty: %v\n", strings.HasSuffix(text, "\n\n"))
 }
 
 var numbers = regexp.MustCompile(`\d+`)

@@ -38,6 +38,7 @@ func (c *conn) handshake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.received.Store(c.received.Load() + 1)
 	if ok, _ := c.srv.cfg.Ready(); !ok {
 		c.srv.rejected(RejectedNotReady)
 		return errSilent

@@ -45,7 +45,7 @@ Clients:
 Latency min/avg/max: \d+/\d+\.\d{1,4}/\d+
 Received: 7
 `, b.word("stat"))
-	require.Contains(t, b.word("stat"), " /"+c.nc.LocalAddr().String()+"[1](queued=0,recved=2,sent=3)\n")
+	require.Contains(t, b.word("stat"), " /"+c.nc.LocalAddr().String()+"[1](queued=0,recved=3,sent=3)\n")
 
 	require.Equal(t, `clientPort=2181
 secureClientPort=-1
