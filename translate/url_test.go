@@ -125,8 +125,10 @@ func TestParseMarker(t *testing.T) {
 		require.Equal(t, want, m)
 		require.Equal(t, text, m.String())
 	}
-	for _, text := range []string{"", "1", "1.j", "1.j.a7", "2.j.a7.cc91c0106e60", "1..a7.cc91c0106e60", "1.J.a7.cc91c0106e60",
-		"1.j..cc91c0106e60", "1.j.cc91c0106e60", "1.j.a7.cc91c0106e6", "1.j.a7.CC91C0106E60", "x1.j.a7.cc91c0106e60"} {
+	for _, text := range []string{
+		"", "1", "1.j", "1.j.a7", "2.j.a7.cc91c0106e60", "1..a7.cc91c0106e60", "1.J.a7.cc91c0106e60",
+		"1.j..cc91c0106e60", "1.j.cc91c0106e60", "1.j.a7.cc91c0106e6", "1.j.a7.CC91C0106E60", "x1.j.a7.cc91c0106e60",
+	} {
 		_, ok := ParseMarker(map[string]string{MarkerKey: text})
 		require.False(t, ok, text)
 	}

@@ -40,7 +40,7 @@ func appendACL(dst []byte, list []ACL) []byte {
 }
 
 // acl reads a list; nil is jute's null, which a server refuses with InvalidACL
-// as it does an empty list. A null scheme or id cannot be used by any server.
+// as it does an empty list. A null scheme or id is [Null].
 func (r *reader) acl() []ACL {
 	n, null := r.count(aclMin)
 	if null {
@@ -48,7 +48,7 @@ func (r *reader) acl() []ACL {
 	}
 	list := make([]ACL, n)
 	for i := range list {
-		list[i] = ACL{Perms: r.int32(), Scheme: r.string(), ID: r.string()}
+		list[i] = ACL{Perms: r.int32(), Scheme: r.nullable(), ID: r.nullable()}
 	}
 	return list
 }

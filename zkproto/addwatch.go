@@ -9,7 +9,7 @@ type AddWatchRequest struct {
 // Decode reads an addWatch request.
 func (m *AddWatchRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Mode = AddWatchMode(r.int32())
 	return r.done("addWatch")
 }

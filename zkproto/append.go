@@ -30,6 +30,9 @@ func appendBuffer(dst, b []byte) []byte {
 // as two UTF-16 units, become two sequences of three bytes
 // (BinaryOutputArchive.stringToByteBuffer). Paths cannot contain them.
 func appendString(dst []byte, s string) []byte {
+	if s == Null {
+		return appendInt32(dst, -1)
+	}
 	for i := range len(s) {
 		if s[i] >= 0xF0 {
 			return appendAstral(dst, s)

@@ -10,7 +10,7 @@ type CheckWatchesRequest struct {
 // Decode reads a checkWatches request.
 func (m *CheckWatchesRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Type = WatcherType(r.int32())
 	return r.done("checkWatches")
 }
@@ -31,7 +31,7 @@ type RemoveWatchesRequest struct {
 // Decode reads a removeWatches request.
 func (m *RemoveWatchesRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Type = WatcherType(r.int32())
 	return r.done("removeWatches")
 }

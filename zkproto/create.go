@@ -25,7 +25,7 @@ func (m *CreateRequest) AppendTo(dst []byte) []byte {
 }
 
 func (r *reader) create(m *CreateRequest) {
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Data = r.buffer()
 	m.ACL = r.acl()
 	m.Flags = CreateFlags(r.int32())
@@ -58,7 +58,7 @@ func (m *CreateTTLRequest) AppendTo(dst []byte) []byte {
 }
 
 func (r *reader) createTTL(m *CreateTTLRequest) {
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Data = r.buffer()
 	m.ACL = r.acl()
 	m.Flags = CreateFlags(r.int32())

@@ -9,7 +9,7 @@ type DeleteRequest struct {
 // Decode reads a delete request.
 func (m *DeleteRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Version = r.int32()
 	return r.done("delete")
 }

@@ -95,6 +95,7 @@ func FuzzGetChildren2Response(f *testing.F)   { fuzz[zkproto.GetChildren2Respons
 func FuzzGetAllChildrenNumberRequest(f *testing.F) {
 	fuzz[zkproto.GetAllChildrenNumberRequest](f)
 }
+
 func FuzzGetAllChildrenNumberResponse(f *testing.F) {
 	fuzz[zkproto.GetAllChildrenNumberResponse](f)
 }

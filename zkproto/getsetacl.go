@@ -45,7 +45,7 @@ type SetACLRequest struct {
 // Decode reads a setACL request.
 func (m *SetACLRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.ACL = r.acl()
 	m.Version = r.int32()
 	return r.done("setACL")

@@ -65,7 +65,7 @@ func TestMalformed(t *testing.T) {
 		{"multi with flags 7", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+"\x00\x00\x00\x07"), lastOp)},
 		{"multi with negative flags", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+minus1), lastOp)},
 		{"multi with ttl flag in create", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+"\x00\x00\x00\x05"), lastOp)},
-		{"multiRead with a write", &zkproto.MultiReadRequest{}, raw(part(two, pathA+zero), lastOp)},
+		{"multiRead with a read behind a write", &zkproto.MultiReadRequest{}, raw(part(two, pathA+zero), part(four, pathA+"\x00"), lastOp)},
 		{"multiRead with a write behind a read", &zkproto.MultiReadRequest{}, raw(part(four, pathA+"\x00"), part(two, pathA+zero), lastOp)},
 		{"result of unknown type", &zkproto.MultiResponse{}, raw(part("\x00\x00\x00\x09", pathA), lastOp)},
 		{"null scheme", &zkproto.AuthRequest{}, raw(zero, minus1, dataX)},
@@ -99,17 +99,23 @@ func TestTolerated(t *testing.T) {
 	}{
 		{"bytes behind the record", &zkproto.ExistsRequest{}, raw(pathA, "\x00rest"), &zkproto.ExistsRequest{Path: "/a"}},
 		{"any byte but 0 is true", &zkproto.ExistsRequest{}, raw(pathA, "\x80"), &zkproto.ExistsRequest{Path: "/a", Watch: true}},
-		{"negative count is an empty list", &zkproto.SetWatchesRequest{}, raw(zero8, minus2, zero, zero),
-			&zkproto.SetWatchesRequest{Data: []string{}, Exist: []string{}, Child: []string{}}},
+		{
+			"negative count is an empty list", &zkproto.SetWatchesRequest{}, raw(zero8, minus2, zero, zero),
+			&zkproto.SetWatchesRequest{Data: []string{}, Exist: []string{}, Child: []string{}},
+		},
 		{"negative acl count is an empty list", &zkproto.SetACLRequest{}, raw(pathA, minus2, zero), &zkproto.SetACLRequest{Path: "/a", ACL: []zkproto.ACL{}}},
 		{"null acl", &zkproto.SetACLRequest{}, raw(pathA, minus1, zero), &zkproto.SetACLRequest{Path: "/a"}},
 		{"null prefix", &zkproto.GetEphemeralsRequest{}, raw(minus1), &zkproto.GetEphemeralsRequest{}},
-		{"illegal flags", &zkproto.CreateRequest{}, raw(pathA, dataX, anyone, minus1),
-			&zkproto.CreateRequest{Path: "/a", Data: []byte("x"), ACL: zkproto.WorldAnyone(), Flags: -1}},
+		{
+			"illegal flags", &zkproto.CreateRequest{}, raw(pathA, dataX, anyone, minus1),
+			&zkproto.CreateRequest{Path: "/a", Data: []byte("x"), ACL: zkproto.WorldAnyone(), Flags: -1},
+		},
 		{"unknown watcher type", &zkproto.RemoveWatchesRequest{}, raw(pathA, huge), &zkproto.RemoveWatchesRequest{Path: "/a", Type: 0x7fffffff}},
 		{"part of a multi whose end has another type", &zkproto.MultiRequest{}, raw("\x00\x00\x00\x02\x01\x00\x00\x00\x00"), &zkproto.MultiRequest{Ops: []zkproto.MultiOp{}}},
-		{"ttl flag in createTTL of a multi", &zkproto.MultiRequest{}, raw(part("\x00\x00\x00\x15", pathA+dataX+anyone+"\x00\x00\x00\x06"+zero8), lastOp),
-			&zkproto.MultiRequest{Ops: []zkproto.MultiOp{{Op: zkproto.OpCreateTTL, Path: "/a", Data: []byte("x"), ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagTTLSequential}}}},
+		{
+			"ttl flag in createTTL of a multi", &zkproto.MultiRequest{}, raw(part("\x00\x00\x00\x15", pathA+dataX+anyone+"\x00\x00\x00\x06"+zero8), lastOp),
+			&zkproto.MultiRequest{Ops: []zkproto.MultiOp{{Op: zkproto.OpCreateTTL, Path: "/a", Data: []byte("x"), ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagTTLSequential}}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

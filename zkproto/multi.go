@@ -1,6 +1,9 @@
 package zkproto
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // multiHeaderSize is the length of the header in front of every part of a
 // multi: type, done, error.
@@ -38,8 +41,8 @@ type MultiRequest struct {
 
 // Decode reads a multi request. As in ZooKeeper (MultiOperationRecord, Op) the
 // whole request is malformed for an operation that cannot be part of a multi, a
-// read, a null ACL ([ErrNullACL]), an illegal create flag, or a TTL flag outside
-// createTTL.
+// read, a null string, and for creates other than createTTL a null ACL
+// ([ErrNullACL]) and flags that are illegal or those of a TTL node.
 func (m *MultiRequest) Decode(body []byte) error {
 	r := reader{src: body}
 	m.Ops = r.multi(OpMulti)
@@ -54,11 +57,23 @@ type MultiReadRequest struct {
 	Ops []MultiOp
 }
 
-// Decode reads a multiRead request. A write makes the whole request malformed.
+// Decode reads a multiRead request. One that mixes reads and writes is
+// malformed. One of writes alone is not, as in ZooKeeper: see [MultiReadRequest.Writes].
 func (m *MultiReadRequest) Decode(body []byte) error {
 	r := reader{src: body}
 	m.Ops = r.multi(OpMultiRead)
 	return r.done("multiRead")
+}
+
+// Writes reports whether the operations are writes, which a server refuses when
+// it comes to the first of them.
+func (m *MultiReadRequest) Writes() bool { return len(m.Ops) > 0 && !m.Ops[0].read() }
+
+func (o *MultiOp) read() bool { return o.Op == OpGetChildren || o.Op == OpGetData }
+
+// null reports whether a string is missing that ZooKeeper needs to make an Op.
+func (o *MultiOp) null() bool {
+	return o.Path == Null || slices.ContainsFunc(o.ACL, func(a ACL) bool { return a.Scheme == Null || a.ID == Null })
 }
 
 // AppendTo appends the request.
@@ -72,27 +87,31 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 			return ops
 		}
 		o := MultiOp{Op: op}
-		read := false
 		switch op {
 		case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
-			o.Path, o.Data, o.ACL = r.string(), r.buffer(), r.acl()
+			o.Path, o.Data, o.ACL = r.nullable(), r.buffer(), r.acl()
 			o.Flags = CreateFlags(r.int32())
 			if op == OpCreateTTL {
 				o.TTL = r.int64()
 			}
 			r.creatable(&o)
 		case OpDelete, OpCheck:
-			o.Path, o.Version = r.string(), r.int32()
+			o.Path, o.Version = r.nullable(), r.int32()
 		case OpSetData:
-			o.Path, o.Data, o.Version = r.string(), r.buffer(), r.int32()
+			o.Path, o.Data, o.Version = r.nullable(), r.buffer(), r.int32()
 		case OpGetChildren, OpGetData:
-			o.Path, o.Watch = r.string(), r.bool()
-			read = true
+			o.Path, o.Watch = r.nullable(), r.bool()
 		default:
 			r.fail("%v cannot be part of a %v", op, kind)
 		}
-		if r.err == nil && read != (kind == OpMultiRead) {
+		switch {
+		case r.err != nil:
+		case kind == OpMulti && o.read():
 			r.fail("%v cannot be part of a %v", op, kind)
+		case kind == OpMulti && o.null():
+			r.fail("null string in %v", op)
+		case len(ops) > 0 && o.read() != ops[0].read():
+			r.fail("%v beside %v", op, ops[0].Op)
 		}
 		if r.err != nil {
 			return nil
@@ -104,12 +123,12 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 // creatable refuses the creates for which ZooKeeper cannot make an Op.
 func (r *reader) creatable(o *MultiOp) {
 	switch {
-	case r.err != nil:
+	case r.err != nil, o.Op == OpCreateTTL: // its flags are looked at when it is carried out
 	case o.ACL == nil:
 		r.err = ErrNullACL
 	case !o.Flags.Valid():
 		r.fail("create flags %d", o.Flags)
-	case o.Flags.TTL() && o.Op != OpCreateTTL:
+	case o.Flags.TTL():
 		r.fail("create flags %d in %v", o.Flags, o.Op)
 	}
 }

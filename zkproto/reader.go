@@ -100,6 +100,22 @@ func (r *reader) string() string {
 	return text(b)
 }
 
+// Null is what a decoded request has in the place of a null string where
+// ZooKeeper does not notice before it uses the string. No string from the wire is
+// equal to it: its bytes are not UTF-8. It is no path, no scheme's id and nobody's
+// name, so that it fails by itself where it is used; an answer of its own is up to
+// the server.
+const Null = "\xff"
+
+// nullable reads a string that may be [Null].
+func (r *reader) nullable() string {
+	b, null := r.sized()
+	if null {
+		return Null
+	}
+	return text(b)
+}
+
 // lax reads a string for which null and empty mean the same.
 func (r *reader) lax() string {
 	b, _ := r.sized()

@@ -10,7 +10,7 @@ type SetDataRequest struct {
 // Decode reads a setData request.
 func (m *SetDataRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	m.Data = r.buffer()
 	m.Version = r.int32()
 	return r.done("setData")

@@ -9,7 +9,7 @@ type SyncRequest struct {
 // Decode reads a sync request.
 func (m *SyncRequest) Decode(body []byte) error {
 	r := reader{src: body}
-	m.Path = r.string()
+	m.Path = r.nullable()
 	return r.done("sync")
 }
 

@@ -79,44 +79,76 @@ func frames() []frame {
 
 	return []frame{
 		// Handshake.
-		{"connect-request-new", "a new session, 45 bytes: Java, C, kazoo", nil,
-			&zkproto.ConnectRequest{Timeout: 60000, Passwd: zeros, HasReadOnly: true}, connect},
-		{"connect-request-short", "a new session, 44 bytes, no read-only byte: go-zookeeper", nil,
-			&zkproto.ConnectRequest{Timeout: 5000, Passwd: zeros}, connect},
-		{"connect-request-resume", "an earlier session, the client accepts a read-only server", nil,
-			&zkproto.ConnectRequest{LastZxidSeen: 0x108, Timeout: 40000, SessionID: 0x0100_0001_0000_0007, Passwd: passwd, HasReadOnly: true, ReadOnly: true}, connect},
-		{"connect-request-null-passwd", "a new session with a null password", nil,
-			&zkproto.ConnectRequest{Timeout: 30000, HasReadOnly: true}, connect},
-		{"connect-response", "granted, 37 bytes", nil,
-			&zkproto.ConnectResponse{Timeout: 40000, SessionID: 0x0100_0001_0000_0007, Passwd: passwd, HasReadOnly: true}, connected},
-		{"connect-response-short", "granted, 36 bytes, to a request without the read-only byte", nil,
-			&zkproto.ConnectResponse{Timeout: 5000, SessionID: 0x0100_0001_0000_0008, Passwd: passwd}, connected},
-		{"connect-response-expired", "the session is over: all zero", nil,
-			&zkproto.ConnectResponse{Passwd: zeros, HasReadOnly: true}, connected},
+		{
+			"connect-request-new", "a new session, 45 bytes: Java, C, kazoo", nil,
+			&zkproto.ConnectRequest{Timeout: 60000, Passwd: zeros, HasReadOnly: true}, connect,
+		},
+		{
+			"connect-request-short", "a new session, 44 bytes, no read-only byte: go-zookeeper", nil,
+			&zkproto.ConnectRequest{Timeout: 5000, Passwd: zeros}, connect,
+		},
+		{
+			"connect-request-resume", "an earlier session, the client accepts a read-only server", nil,
+			&zkproto.ConnectRequest{LastZxidSeen: 0x108, Timeout: 40000, SessionID: 0x0100_0001_0000_0007, Passwd: passwd, HasReadOnly: true, ReadOnly: true}, connect,
+		},
+		{
+			"connect-request-null-passwd", "a new session with a null password", nil,
+			&zkproto.ConnectRequest{Timeout: 30000, HasReadOnly: true}, connect,
+		},
+		{
+			"connect-response", "granted, 37 bytes", nil,
+			&zkproto.ConnectResponse{Timeout: 40000, SessionID: 0x0100_0001_0000_0007, Passwd: passwd, HasReadOnly: true}, connected,
+		},
+		{
+			"connect-response-short", "granted, 36 bytes, to a request without the read-only byte", nil,
+			&zkproto.ConnectResponse{Timeout: 5000, SessionID: 0x0100_0001_0000_0008, Passwd: passwd}, connected,
+		},
+		{
+			"connect-response-expired", "the session is over: all zero", nil,
+			&zkproto.ConnectResponse{Passwd: zeros, HasReadOnly: true}, connected,
+		},
 
 		// Create and delete.
-		{"create-request", "ephemeral node with data", request(1, zkproto.OpCreate),
-			&zkproto.CreateRequest{Path: provider, Data: []byte("192.0.2.10"), ACL: world, Flags: zkproto.FlagEphemeral}, createForm},
-		{"create-request-null-data", "persistent node with null data: zkclient", request(2, zkproto.OpCreate),
-			&zkproto.CreateRequest{Path: "/dubbo", ACL: world}, createForm},
-		{"create-request-empty-data", "persistent sequential node with empty data and two ACL entries", request(3, zkproto.OpCreate),
-			&zkproto.CreateRequest{Path: "/queue/n-", Data: []byte{}, ACL: digest, Flags: zkproto.FlagPersistentSequential}, createForm},
-		{"create-request-null-acl", "null list of ACLs: InvalidACL", request(4, zkproto.OpCreate),
-			&zkproto.CreateRequest{Path: "/a", Data: []byte("x")}, createForm},
-		{"create-request-empty-acl", "empty list of ACLs: InvalidACL", request(4, zkproto.OpCreate),
-			&zkproto.CreateRequest{Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{}}, createForm},
+		{
+			"create-request", "ephemeral node with data", request(1, zkproto.OpCreate),
+			&zkproto.CreateRequest{Path: provider, Data: []byte("192.0.2.10"), ACL: world, Flags: zkproto.FlagEphemeral}, createForm,
+		},
+		{
+			"create-request-null-data", "persistent node with null data: zkclient", request(2, zkproto.OpCreate),
+			&zkproto.CreateRequest{Path: "/dubbo", ACL: world}, createForm,
+		},
+		{
+			"create-request-empty-data", "persistent sequential node with empty data and two ACL entries", request(3, zkproto.OpCreate),
+			&zkproto.CreateRequest{Path: "/queue/n-", Data: []byte{}, ACL: digest, Flags: zkproto.FlagPersistentSequential}, createForm,
+		},
+		{
+			"create-request-null-acl", "null list of ACLs: InvalidACL", request(4, zkproto.OpCreate),
+			&zkproto.CreateRequest{Path: "/a", Data: []byte("x")}, createForm,
+		},
+		{
+			"create-request-empty-acl", "empty list of ACLs: InvalidACL", request(4, zkproto.OpCreate),
+			&zkproto.CreateRequest{Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{}}, createForm,
+		},
 		{"create-response", "the path, with its number", reply(3, 0x103), &zkproto.CreateResponse{Path: "/queue/n-0000000000"}, "path:string"},
-		{"create2-request", "persistent node: every plain create of Curator", request(5, zkproto.OpCreate2),
-			&zkproto.CreateRequest{Path: "/services", Data: []byte{}, ACL: world}, createForm},
+		{
+			"create2-request", "persistent node: every plain create of Curator", request(5, zkproto.OpCreate2),
+			&zkproto.CreateRequest{Path: "/services", Data: []byte{}, ACL: world}, createForm,
+		},
 		{"create2-response", "path and Stat", reply(5, 0x109), &zkproto.Create2Response{Path: "/services/x", Stat: ephemeral()}, "path:string " + statForm},
-		{"create-container-request", "container node", request(6, zkproto.OpCreateContainer),
-			&zkproto.CreateRequest{Path: "/services", Data: []byte{}, ACL: world, Flags: zkproto.FlagContainer}, createForm},
-		{"create-ttl-request", "node that lives for an hour after its last change", request(7, zkproto.OpCreateTTL),
-			&zkproto.CreateTTLRequest{Path: "/t", Data: []byte("x"), ACL: world, Flags: zkproto.FlagTTL, TTL: 3_600_000}, createForm + " ttl:long"},
+		{
+			"create-container-request", "container node", request(6, zkproto.OpCreateContainer),
+			&zkproto.CreateRequest{Path: "/services", Data: []byte{}, ACL: world, Flags: zkproto.FlagContainer}, createForm,
+		},
+		{
+			"create-ttl-request", "node that lives for an hour after its last change", request(7, zkproto.OpCreateTTL),
+			&zkproto.CreateTTLRequest{Path: "/t", Data: []byte("x"), ACL: world, Flags: zkproto.FlagTTL, TTL: 3_600_000}, createForm + " ttl:long",
+		},
 		{"delete-request", "any version", request(8, zkproto.OpDelete), &zkproto.DeleteRequest{Path: provider, Version: -1}, "path:string version:int"},
 		{"delete-response", "no body", reply(8, 0x10a), nil, ""},
-		{"delete-container-request", "the server's own operation, path as a buffer", request(0, zkproto.OpDeleteContainer),
-			&zkproto.DeleteContainerRequest{Path: []byte("/services/demo")}, "path:buffer"},
+		{
+			"delete-container-request", "the server's own operation, path as a buffer", request(0, zkproto.OpDeleteContainer),
+			&zkproto.DeleteContainerRequest{Path: []byte("/services/demo")}, "path:buffer",
+		},
 		{"check-request", "only known inside multi", request(9, zkproto.OpCheck), &zkproto.CheckRequest{Path: "/a", Version: 3}, "path:string version:int"},
 
 		// Data.
@@ -151,18 +183,28 @@ func frames() []frame {
 		{"get-ephemerals-response", "one", reply(20, 0x10a), &zkproto.GetEphemeralsResponse{Paths: []string{"/services/x"}}, "ephemerals:[:string]"},
 
 		// Watches.
-		{"notification", "NodeChildrenChanged, as 3.9 sends it", reply(zkproto.XidNotification, 0x109),
-			&zkproto.WatcherEvent{Type: zkproto.EventChildrenChanged, State: zkproto.StateSyncConnected, Path: "/services"}, "type:int state:int path:string"},
-		{"notification-catch-up", "NodeDeleted, missed while away: zxid -1", reply(zkproto.XidNotification, -1),
-			&zkproto.WatcherEvent{Type: zkproto.EventDeleted, State: zkproto.StateSyncConnected, Path: "/services/x"}, "type:int state:int path:string"},
-		{"set-watches-request", "xid -8: Java, C", request(zkproto.XidSetWatches, zkproto.OpSetWatches),
-			&zkproto.SetWatchesRequest{RelativeZxid: 0x108, Data: []string{"/zookeeper/config"}, Exist: []string{}, Child: []string{"/dubbo", "/services"}}, setWatches},
-		{"set-watches-request-positive", "an ordinary xid: go-zookeeper", request(21, zkproto.OpSetWatches),
-			&zkproto.SetWatchesRequest{RelativeZxid: 0x108, Data: []string{}, Exist: []string{"/a"}, Child: []string{}}, setWatches},
+		{
+			"notification", "NodeChildrenChanged, as 3.9 sends it", reply(zkproto.XidNotification, 0x109),
+			&zkproto.WatcherEvent{Type: zkproto.EventChildrenChanged, State: zkproto.StateSyncConnected, Path: "/services"}, "type:int state:int path:string",
+		},
+		{
+			"notification-catch-up", "NodeDeleted, missed while away: zxid -1", reply(zkproto.XidNotification, -1),
+			&zkproto.WatcherEvent{Type: zkproto.EventDeleted, State: zkproto.StateSyncConnected, Path: "/services/x"}, "type:int state:int path:string",
+		},
+		{
+			"set-watches-request", "xid -8: Java, C", request(zkproto.XidSetWatches, zkproto.OpSetWatches),
+			&zkproto.SetWatchesRequest{RelativeZxid: 0x108, Data: []string{"/zookeeper/config"}, Exist: []string{}, Child: []string{"/dubbo", "/services"}}, setWatches,
+		},
+		{
+			"set-watches-request-positive", "an ordinary xid: go-zookeeper", request(21, zkproto.OpSetWatches),
+			&zkproto.SetWatchesRequest{RelativeZxid: 0x108, Data: []string{}, Exist: []string{"/a"}, Child: []string{}}, setWatches,
+		},
 		{"set-watches-response", "no body", reply(zkproto.XidSetWatches, 0x10a), nil, ""},
-		{"set-watches2-request", "with a persistent recursive watch: Curator 5", request(zkproto.XidSetWatches, zkproto.OpSetWatches2),
+		{
+			"set-watches2-request", "with a persistent recursive watch: Curator 5", request(zkproto.XidSetWatches, zkproto.OpSetWatches2),
 			&zkproto.SetWatches2Request{RelativeZxid: 0x108, Data: []string{"/zookeeper/config"}, Exist: []string{}, Child: []string{}, Persistent: []string{"/p"}, PersistentRecursive: []string{"/services"}},
-			setWatches + " persistent:[:string] persistentRecursive:[:string]"},
+			setWatches + " persistent:[:string] persistentRecursive:[:string]",
+		},
 		{"add-watch-request", "persistent recursive", request(22, zkproto.OpAddWatch), &zkproto.AddWatchRequest{Path: "/services", Mode: zkproto.WatchPersistentRecursive}, "path:string mode:int"},
 		{"add-watch-response", "four bytes, without which Java drops the connection", reply(22, 0x10a), &zkproto.AddWatchResponse{}, "err:int"},
 		{"check-watches-request", "any kind", request(23, zkproto.OpCheckWatches), &zkproto.CheckWatchesRequest{Path: "/services", Type: zkproto.WatcherAny}, "path:string type:int"},

@@ -2,14 +2,13 @@ package admin_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"fmt"
 
 	"github.com/stretchr/testify/require"
 

@@ -187,8 +187,10 @@ func (h *handler) health(w http.ResponseWriter, _ *http.Request) error {
 
 func (h *handler) status(w http.ResponseWriter, _ *http.Request) error {
 	s := h.reg.Stats()
-	st := Status{Epoch: s.Epoch, Revision: s.Revision, Settled: s.Settled, Services: s.Services, Native: s.NativeInstances, Owned: s.OwnedInstances,
-		Watches: s.Watches, Expired: s.Expired, SaveFails: s.SaveErrors, Owners: h.reg.Owners()}
+	st := Status{
+		Epoch: s.Epoch, Revision: s.Revision, Settled: s.Settled, Services: s.Services, Native: s.NativeInstances, Owned: s.OwnedInstances,
+		Watches: s.Watches, Expired: s.Expired, SaveFails: s.SaveErrors, Owners: h.reg.Owners(),
+	}
 	if !s.SavedAt.IsZero() {
 		st.SavedAt = &s.SavedAt
 	}

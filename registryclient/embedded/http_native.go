@@ -122,8 +122,10 @@ func (h *handler) services(w http.ResponseWriter, wanted func(groupKey) bool) er
 	slices.SortFunc(views, func(a, b *view) int { return a.service.Compare(b.service) })
 	l := ServiceList{Services: make([]ServiceInfo, 0, len(views))}
 	for _, v := range views {
-		l.Services = append(l.Services, ServiceInfo{Namespace: v.service.Namespace, Group: v.service.Group, Service: v.service.Name,
-			Instances: len(v.merged()), Revision: v.revision})
+		l.Services = append(l.Services, ServiceInfo{
+			Namespace: v.service.Namespace, Group: v.service.Group, Service: v.service.Name,
+			Instances: len(v.merged()), Revision: v.revision,
+		})
 	}
 	writeJSON(w, http.StatusOK, l)
 	return nil

@@ -382,6 +382,8 @@ type RemoteStats struct {
 func (r *Remote) Stats() RemoteStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return RemoteStats{Publishes: r.count.publishes.Load(), Failures: r.count.failures.Load(), Redos: r.count.redos.Load(),
-		Renewals: r.count.renewals.Load(), Reconnects: r.count.reconnects.Load(), Streams: len(r.streams)}
+	return RemoteStats{
+		Publishes: r.count.publishes.Load(), Failures: r.count.failures.Load(), Redos: r.count.redos.Load(),
+		Renewals: r.count.renewals.Load(), Reconnects: r.count.reconnects.Load(), Streams: len(r.streams),
+	}
 }
