@@ -32,13 +32,17 @@ type labels map[int]string
 
 var (
 	timestamps = regexp.MustCompile(`(timestamp(?:%3D|=))\d+`)
-	pids       = regexp.MustCompile(`((?:%26|%3F|&|\?)pid(?:%3D|=))\d+`)
+	// dubbo-go sets this parameter on a consumer's URL when it subscribes, while it
+	// registers that URL: whether the name has it is chance, on any server.
+	ttls = regexp.MustCompile(`registry\.ttl%3D\w+%26`)
+	pids = regexp.MustCompile(`((?:%26|%3F|&|\?)pid(?:%3D|=))\d+`)
 )
 
 // replace replaces what differs from run to run in a name or a line.
 func (l labels) replace(text string) string {
 	text = timestamps.ReplaceAllString(text, "${1}<time>")
 	text = pids.ReplaceAllString(text, "${1}<pid>")
+	text = ttls.ReplaceAllString(text, "")
 	return l.ports(text)
 }
 

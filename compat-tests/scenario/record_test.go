@@ -12,6 +12,7 @@ func TestReplaceWhatIsOfTheRun(t *testing.T) {
 		l.replace("/dubbo/x/providers/dubbo%3A%2F%2F192.0.2.10%3A22005%2Fx%3Fdubbo%3D2.0.2%26pid%3D77%26rapid%3D7%26timestamp%3D1796089814"))
 	require.Equal(t, "/services/app/192.0.2.10:<B>", l.replace("/services/app/192.0.2.10:22006"))
 	require.Equal(t, "ok hello-you from <port>", l.call("ok hello-you from 22006"))
+	require.Equal(t, "a%26retries%3D", l.replace("a%26registry.ttl%3D15m%26retries%3D"))
 	require.Equal(t, "122005", l.replace("122005"))
 }
 
