@@ -53,7 +53,8 @@ func cases() []benchCase {
 	return []benchCase{
 		{Name: "getdata1", Metrics: rate, prepare: prepareGetData(1)},
 		{Name: "getdata16", Metrics: rate, prepare: prepareGetData(16)},
-		{Name: "ephemerals", Metrics: rate, prepare: prepareEphemerals, noSync: true},
+		{Name: "ephemerals", Metrics: rate, prepare: prepareEphemerals("/bench-write", ""), noSync: true},
+		{Name: "providers", Metrics: rate, prepare: prepareEphemerals("/dubbo", "/com.example.demo.GreetService", "/com.example.demo.GreetService/providers")},
 		{Name: "fanout", prepare: prepareFanout, Metrics: []metric{
 			{"last event", "ms after the change", lower},
 			{"all lists", "ms until all have listed again", lower},

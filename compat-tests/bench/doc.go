@@ -16,7 +16,8 @@
 //	getdata1    32 connections, each waits for one reply before it asks again
 //	getdata16   32 connections with 16 requests under way each
 //	ephemerals  64 connections, each creates and deletes one ephemeral node
-//	fanout      1,000 connections list one directory and watch it; one change
+//	providers   the same below a Dubbo service, so that the bridge also publishes it
+//	fanout      1,000 connections watch one directory: one change, then all list it
 //	idle        5,000 sessions that only ping, on a fresh server process
 //
 // In the case ephemerals ZooKeeper waits for its disk at each write, and the

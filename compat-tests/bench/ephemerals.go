@@ -8,32 +8,36 @@ import (
 )
 
 // prepareEphemerals has connections create and delete ephemeral nodes with
-// Dubbo's kind of name below one directory that is no discovery directory.
-func prepareEphemerals(ctx context.Context, s server, o options) (subject, error) {
-	all, err := connect(ctx, s.addr, o.writers, 4<<10)
-	if err != nil {
-		return nil, err
-	}
-	if err := all[0].create("/bench-write", nil, zkproto.FlagPersistent); err != nil {
-		return nil, err
-	}
-	creates := make([]func([]byte) []byte, len(all))
-	deletes := make([]func([]byte) []byte, len(all))
-	for i := range all {
-		path := "/bench-write/" + providerName(i)
-		create := zkproto.CreateRequest{Path: path, Data: []byte("192.0.2.10"), ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagEphemeral}
-		remove := zkproto.DeleteRequest{Path: path, Version: -1}
-		creates[i], deletes[i] = create.AppendTo, remove.AppendTo
-	}
-	// A measurement may end behind a create: the next one goes on with the delete.
-	exists := make([]bool, len(all))
-	return &load{server: s, all: all, depth: 1, next: func(c *client, i, _ int) {
-		if exists[i] = !exists[i]; exists[i] {
-			c.queue(zkproto.OpCreate, creates[i])
-		} else {
-			c.queue(zkproto.OpDelete, deletes[i])
+// Dubbo's kind of name, in dirs below root, which are made.
+func prepareEphemerals(root string, dirs ...string) func(context.Context, server, options) (subject, error) {
+	return func(ctx context.Context, s server, o options) (subject, error) {
+		all, err := connect(ctx, s.addr, o.writers, 4<<10)
+		if err != nil {
+			return nil, err
 		}
-	}}, nil
+		for _, dir := range append([]string{""}, dirs...) {
+			if err := all[0].create(root+dir, nil, zkproto.FlagPersistent); err != nil {
+				return nil, err
+			}
+		}
+		creates := make([]func([]byte) []byte, len(all))
+		deletes := make([]func([]byte) []byte, len(all))
+		for i := range all {
+			path := root + dirs[len(dirs)-1] + "/" + providerName(i)
+			create := zkproto.CreateRequest{Path: path, Data: []byte("192.0.2.10"), ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagEphemeral}
+			remove := zkproto.DeleteRequest{Path: path, Version: -1}
+			creates[i], deletes[i] = create.AppendTo, remove.AppendTo
+		}
+		// A measurement may end behind a create: the next one goes on with the delete.
+		exists := make([]bool, len(all))
+		return &load{server: s, all: all, depth: 1, next: func(c *client, i, _ int) {
+			if exists[i] = !exists[i]; exists[i] {
+				c.queue(zkproto.OpCreate, creates[i])
+			} else {
+				c.queue(zkproto.OpDelete, deletes[i])
+			}
+		}}, nil
+	}
 }
 
 // providerName is a node name as long as those that Dubbo registers.

@@ -79,6 +79,6 @@ func TestFactors(t *testing.T) {
 }
 
 func TestUnknownNamesAreRefused(t *testing.T) {
-	require.ErrorContains(t, run(t.Context(), []string{"--cases", "getdata2"}), `no such case: "getdata2" (one of idle getdata1 getdata16 ephemerals fanout)`)
+	require.ErrorContains(t, run(t.Context(), []string{"--cases", "getdata2"}), `no such case: "getdata2" (one of idle getdata1 getdata16 ephemerals providers fanout)`)
 	require.ErrorContains(t, run(t.Context(), []string{"--servers", "etcd"}), `no such server: "etcd" (one of zookeeper zkbridge zookeeper-nosync)`)
 }
