@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"zkbridge/compat-tests/apps"
 	"zkbridge/compat-tests/control"
@@ -51,5 +52,6 @@ func family() scenario.Family {
 		Directory:         "/dubbo/" + Interface + "/providers",
 		Service:           "providers:" + Interface + "::",
 		LosesListAfterCut: true,
+		MinSession:        8 * time.Second, // it asks for five
 	}
 }

@@ -87,7 +87,8 @@ func Judge(history []Event, limits Limits) Report {
 	limits = limits.withDefaults()
 	events := slices.Clone(history)
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
-	j := judge{limits: limits, claims: claimsOf(events, limits), report: Report{Lists: map[Side]int{}}}
+	stalls := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Kind != Stalled })
+	j := judge{limits: limits, claims: claimsOf(events, limits), stalls: stalls, report: Report{Lists: map[Side]int{}}}
 	suspended := suspensionsOf(events)
 	for _, s := range statesOf(events) {
 		j.report.Lists[s.side]++
@@ -106,7 +107,15 @@ func Judge(history []Event, limits Limits) Report {
 type judge struct {
 	limits Limits
 	claims []claim
+	stalls []Event
 	report Report
+}
+
+// after is limit after at, and as much later as the machine stood still in the
+// meantime.
+func (j *judge) after(at time.Time, limit time.Duration) time.Time {
+	end := at.Add(limit)
+	return end.Add(j.stalled(at, end))
 }
 
 func (j *judge) fault(s state, address, what, why string) {
@@ -234,7 +243,7 @@ func (j *judge) lacks(s state) {
 		exact := c.side == s.side && c.from.Before(s.asked) && s.at.Before(c.certain)
 		// Anywhere: the list was the newest while it lacked the provider, too long
 		// after the registration.
-		from, to := c.from.Add(j.limits.Late), earlier(c.certain, s.until)
+		from, to := j.after(c.from, j.limits.Late), earlier(c.certain, s.until)
 		if s.at.After(from) {
 			from = s.at
 		}
@@ -299,7 +308,7 @@ func (j *judge) dead(s state) {
 				until = c.possible
 			}
 		}
-		switch limit := until.Add(j.limits.Linger); {
+		switch limit := j.after(until, j.limits.Linger); {
 		case !known:
 			j.fault(s, i.Address, "shows the dead", "nobody has registered it")
 		case s.at.After(limit):
@@ -331,7 +340,7 @@ func (j *judge) arrivals(events []Event, suspended []span) {
 			if listed && !there && !away {
 				j.report.Arrivals = append(j.report.Arrivals, Arrival{
 					Side: e.Side, Service: c.service, Address: c.address,
-					After: max(0, e.At.Sub(c.from)), Stalled: stalled(events, c.from, e.At),
+					After: max(0, e.At.Sub(c.from)), Stalled: j.stalled(c.from, e.At),
 				})
 			}
 			if listed || there {
@@ -342,11 +351,8 @@ func (j *judge) arrivals(events []Event, suspended []span) {
 }
 
 // stalled is for how long in that time the machine stood still.
-func stalled(events []Event, from, to time.Time) (sum time.Duration) {
-	for _, e := range events {
-		if e.Kind != Stalled {
-			continue
-		}
+func (j *judge) stalled(from, to time.Time) (sum time.Duration) {
+	for _, e := range j.stalls {
 		began, ended := e.At.Add(-e.Timeout), e.At
 		if began.Before(from) {
 			began = from

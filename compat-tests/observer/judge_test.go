@@ -108,6 +108,8 @@ func TestJudge(t *testing.T) {
 		{"a list before the create was answered", two().create(5000, sessionA, "192.0.2.10:3").zk(5001, a, b).zk(5002, a, b, "192.0.2.10:3").registry(5020, a, b, "192.0.2.10:3"), nil},
 		{"no list after a create: no event came", two().create(5000, sessionA, "192.0.2.10:3").registry(5020, a, b, "192.0.2.10:3").zk(9000, a, b, "192.0.2.10:3"), []string{"lacks zookeeper 192.0.2.10:3"}},
 		{"the registry is late", two().create(5000, sessionA, "192.0.2.10:3").zk(5010, a, b, "192.0.2.10:3").registry(7000, a, b, "192.0.2.10:3"), []string{"lacks registry 192.0.2.10:3"}},
+		{"the registry is late while the machine stands still", two().create(5000, sessionA, "192.0.2.10:3").zk(5010, a, b, "192.0.2.10:3").
+			add(observer.Event{At: at(6000), Kind: observer.Stalled, Timeout: 900 * time.Millisecond}).registry(6800, a, b, "192.0.2.10:3"), nil},
 		{"deleted by its client", two().remove(5000, b).zk(5010, a).registry(6000, a).zk(9000, a), nil},
 		{"deleted and still listed at once after", two().remove(5000, b).zk(5010, a, b).zk(5200, a).registry(6000, a), nil},
 		{"deleted and still listed for long", two().remove(5000, b).zk(5010, a, b).zk(12000, a).registry(6000, a), []string{"shows the dead zookeeper " + b}},

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -29,6 +30,9 @@ type Family struct {
 	// empty after its connection was lost (dubbo-go): then the server's list is
 	// judged in its place.
 	LosesListAfterCut bool
+	// MinSession is the shortest session that the server grants, where the family
+	// asks for one too short to outlive the cut for certain. 0 means two ticks.
+	MinSession time.Duration
 	// Directory is where providers register, as the server lists it.
 	Directory string
 	// Service is the registry's name of the providers; "" where the directory is

@@ -19,7 +19,7 @@ func Test(t *testing.T, f Family, further func(t *testing.T, r *Run)) {
 		for _, kind := range kinds {
 			t.Run(string(kind), func(t *testing.T) {
 				t.Parallel()
-				target := control.Start(t, kind, control.Options{MaxSession: MaxSession})
+				target := control.Start(t, kind, control.Options{MinSession: f.MinSession, MaxSession: MaxSession})
 				run := Play(t, target, f)
 				if further != nil {
 					further(t, run)
