@@ -2,8 +2,10 @@ package histories
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zkbridge/compat-tests/wire"
@@ -57,26 +59,83 @@ func sortDigests(text string) string {
 	return strings.Join(entries, " ")
 }
 
-// Compare says where two transcripts differ, "" if they do not.
+// leadIn is how many lines before a difference are shown.
+const leadIn = 15
+
+// Compare says where two transcripts begin to differ, "" if they do not. Of the
+// connections that differ it shows the one whose first difference has the
+// lowest zxid: the others may follow from it.
 func Compare(want, got wire.Transcript) string {
-	w, g := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
-	for i := 0; i < max(len(w), len(g)); i++ {
-		if i < len(w) && i < len(g) && w[i] == g[i] {
-			continue
-		}
-		first := i
-		for first > 0 && !strings.HasPrefix(w[first-1], "==") {
-			first--
-		}
-		var out strings.Builder
-		fmt.Fprintf(&out, "%s\n", strings.Join(w[max(first-1, 0):min(i, len(w))], "\n"))
-		for _, line := range w[min(i, len(w)):min(i+3, len(w))] {
-			fmt.Fprintf(&out, "want %s\n", line)
-		}
-		for _, line := range g[min(i, len(g)):min(i+3, len(g))] {
-			fmt.Fprintf(&out, "got  %s\n", line)
-		}
-		return out.String()
+	if want == got {
+		return ""
 	}
-	return ""
+	w, g := sections(want), sections(got)
+	earliest, at, where := int64(math.MaxInt64), -1, -1
+	for i := range max(len(w), len(g)) {
+		a, b := section(w, i), section(g, i)
+		for n := range max(len(a), len(b)) {
+			if line(a, n) == line(b, n) {
+				continue
+			}
+			z := min(zxidAt(a, n), zxidAt(b, n))
+			if at < 0 || z < earliest {
+				earliest, at, where = z, i, n
+			}
+			break
+		}
+	}
+	a, b := section(w, at), section(g, at)
+	var out strings.Builder
+	if where > 0 {
+		fmt.Fprintf(&out, "%s\n", line(a, 0))
+		for n := max(1, where-leadIn); n < where; n++ {
+			fmt.Fprintf(&out, "     %s\n", a[n])
+		}
+	}
+	for n := where; n < min(where+3, len(a)); n++ {
+		fmt.Fprintf(&out, "want %s\n", a[n])
+	}
+	for n := where; n < min(where+3, len(b)); n++ {
+		fmt.Fprintf(&out, "got  %s\n", b[n])
+	}
+	return out.String()
+}
+
+// sections are the connections of a transcript.
+func sections(t wire.Transcript) [][]string {
+	var list [][]string
+	for text := range strings.SplitSeq(strings.TrimSuffix(string(t), "\n"), "\n") {
+		if strings.HasPrefix(text, "== ") || len(list) == 0 {
+			list = append(list, nil)
+		}
+		list[len(list)-1] = append(list[len(list)-1], text)
+	}
+	return list
+}
+
+func section(list [][]string, i int) []string {
+	if i >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+func line(section []string, n int) string {
+	if n >= len(section) {
+		return "(nothing more)"
+	}
+	return section[n]
+}
+
+var zxids = regexp.MustCompile(` zxid=\+(\d+)`)
+
+// zxidAt is the zxid of the line, or of the next one before it that has one.
+func zxidAt(section []string, n int) int64 {
+	for n = min(n, len(section)-1); n >= 0; n-- {
+		if m := zxids.FindStringSubmatch(section[n]); m != nil {
+			z, _ := strconv.ParseInt(m[1], 10, 64)
+			return z
+		}
+	}
+	return math.MaxInt64
 }

@@ -68,11 +68,14 @@ func TestHistories(t *testing.T) {
 }
 
 // pair is two servers that must not differ.
-type pair struct{ want, got *histories.Player }
+type pair struct {
+	want, got *histories.Player
+	dir       string // for the transcripts that differ
+}
 
 func newPair(t *testing.T, want, got string) *pair {
 	t.Helper()
-	p := &pair{}
+	p := &pair{dir: control.ScratchDir(t, "transcripts")}
 	for to, addr := range map[**histories.Player]string{&p.want: want, &p.got: got} {
 		player, err := histories.NewPlayer(t.Context(), addr)
 		require.NoError(t, err)
@@ -97,6 +100,11 @@ func (p *pair) play(h histories.History) string {
 	got, err := p.got.Play(h)
 	want := <-other
 	if difference := histories.Compare(want.transcript, got); difference != "" {
+		for name, text := range map[string]string{"history": h.String(), "want": string(want.transcript), "got": string(got)} {
+			if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644); err != nil {
+				return err.Error()
+			}
+		}
 		return difference
 	}
 	if want.err != nil || err != nil {

@@ -140,9 +140,22 @@ func (r Request) oneZxid() bool {
 	}, r.Op)
 }
 
-// endsConnection says whether a server may close the connection behind the
-// answer. Such a request is not sent with others, because the answer overtakes
-// theirs.
+// alone says whether a request is not sent with others.
 func (r Request) alone() bool {
+	switch m := r.Body.(type) {
+	case *zkproto.CreateRequest:
+		return confused(r.Op, m.Flags)
+	case *zkproto.MultiRequest:
+		return slices.ContainsFunc(m.Ops, func(o zkproto.MultiOp) bool { return confused(o.Op, o.Flags) })
+	}
+	// The answer overtakes those of other requests, and some of them close the
+	// connection.
 	return r.Op == zkproto.OpAuth || r.Op == zkproto.OpSASL || r.Op == zkproto.OpCheck || !r.Op.Known()
+}
+
+// confused says whether a real server takes the node for an ephemeral one as
+// long as the create is on its way, and for a container when it is there: what
+// is sent at the same time is answered by chance. No client library sends it.
+func confused(op zkproto.OpCode, flags zkproto.CreateFlags) bool {
+	return op == zkproto.OpCreateContainer && flags.Ephemeral()
 }
