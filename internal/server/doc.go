@@ -2,7 +2,8 @@
 // connections, does the handshake, carries out each request on the tree, and
 // sends replies and events in the order that ZooKeeper promises.
 //
-// A connection has one goroutine, which reads. It carries out a request under the
+// A connection has one goroutine at a time, which reads (attend says why it is not
+// the same one for ever). It carries out a request under the
 // tree's lock and queues the reply there, so that replies and events stand in
 // the connection's outbox in the order of the changes they show. It writes the
 // outbox when its input is drained. Events of other clients' changes only mark
