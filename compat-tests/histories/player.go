@@ -207,9 +207,13 @@ func (r *run) send(c *client, requests []Request) {
 	}
 }
 
-// answers reads until every request is answered.
+// answers reads until every request is answered, and the end of the connection
+// if the last answer announces it.
 func (r *run) answers(c *client) {
-	c.conn.RecvAll()
+	last := c.conn.RecvAll()
+	if last.Err == zkproto.AuthFailed || last.Err == zkproto.Unimplemented && last.Zxid == -1 {
+		c.conn.ExpectClose()
+	}
 	c.look()
 	if c.conn.Closed() {
 		c.conn = nil

@@ -98,11 +98,13 @@ func (c *Conn) Recv() Reply {
 	}
 }
 
-// RecvAll reads until every request is answered or the connection ends.
-func (c *Conn) RecvAll() {
+// RecvAll reads until every request is answered or the connection ends, and
+// returns the last reply.
+func (c *Conn) RecvAll() (last Reply) {
 	for len(c.pending) > 0 && !c.gone {
-		c.Recv()
+		last = c.Recv()
 	}
+	return last
 }
 
 // Ping is the barrier of the scripts: when it is answered, every event of what
