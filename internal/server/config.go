@@ -50,6 +50,12 @@ type Config struct {
 	// tree's lock. Nil: none is.
 	BoundDir func(path string) bool
 
+	// ExtendedTypes are ZooKeeper's extendedTypesEnabled: TTL nodes may be made.
+	ExtendedTypes bool
+	// SuperDigest is the digest of user and password that pass every ACL, such as
+	// super:<base64>; "": nobody does (DigestAuthenticationProvider.superDigest).
+	SuperDigest string
+
 	// Flushers is the number of goroutines that write events. 0: GOMAXPROCS, at
 	// least 2.
 	Flushers int

@@ -53,7 +53,9 @@ func (d *desk) dispatch(body []byte) error {
 		return d.reconfig(body)
 	case zkproto.OpCloseSession:
 		return d.closeSession()
-	case zkproto.OpMultiRead, zkproto.OpDeleteContainer:
+	case zkproto.OpMultiRead:
+		return d.multiRead(body)
+	case zkproto.OpDeleteContainer:
 		return d.unserved()
 	default:
 		return d.unknown()

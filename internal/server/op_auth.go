@@ -14,7 +14,8 @@ import (
 // and kazoo send it with xid -4, go-zookeeper with an ordinary one; it is echoed.
 // The header's zxid is 0. It does not count as a sign of life of the session.
 //
-// digest takes any bytes but null. ip is there already, and succeeds. Every
+// digest takes any bytes but null; those that the super digest stands for make the
+// connection super beside. ip is there already, and succeeds. Every
 // other scheme is answered AuthFailed, and the connection closed.
 func (d *desk) auth(body []byte) error {
 	m := &d.req.auth
@@ -23,7 +24,11 @@ func (d *desk) auth(body []byte) error {
 	}
 	switch {
 	case m.Scheme == "digest" && m.Auth != nil:
-		d.c.identify(znode.Identity{Scheme: "digest", ID: digest(string(m.Auth))})
+		id := digest(string(m.Auth))
+		if id == d.srv.cfg.SuperDigest {
+			d.c.identify(znode.Identity{Scheme: "super"})
+		}
+		d.c.identify(znode.Identity{Scheme: "digest", ID: id})
 	case m.Scheme == "ip":
 	default:
 		d.srv.count.authFailed.Add(1)

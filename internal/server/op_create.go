@@ -12,8 +12,8 @@ import (
 //
 // Outside multi the opcode says whether the node is a container, and the flags
 // say whether it is ephemeral or sequential; a container is never ephemeral. TTL
-// flags are refused with Unimplemented, as by a server without extended types,
-// which is the default (EphemeralType.validateTTL).
+// flags are refused: with Unimplemented by a server without extended types, which
+// is the default, else with BadArguments (EphemeralType.validateTTL).
 func (d *desk) create(body []byte) error {
 	if err := d.req.create.Decode(body); err != nil {
 		return d.malformed(err)
@@ -23,7 +23,7 @@ func (d *desk) create(body []byte) error {
 
 func (d *desk) createStage(x *znode.Tx) (err error) {
 	m := &d.req.create
-	if err := creatable(m.Flags); err != nil {
+	if err := d.creatable(m.Flags); err != nil {
 		return err
 	}
 	if err := d.alive(); err != nil {
@@ -36,14 +36,16 @@ func (d *desk) createStage(x *znode.Tx) (err error) {
 	case m.Flags.Ephemeral():
 		kind = znode.Ephemeral
 	}
-	d.made.Path, d.made.Stat, err = d.make(x, kind, m.Path, m.Data, m.ACL, m.Flags)
+	d.made.Path, d.made.Stat, err = d.make(x, kind, m.Path, m.Data, m.ACL, m.Flags, 0)
 	return err
 }
 
-// creatable checks the flags of a create outside multi.
-func creatable(flags zkproto.CreateFlags) error {
+// creatable checks the flags of a create that brings no TTL.
+func (d *desk) creatable(flags zkproto.CreateFlags) error {
 	switch {
 	case !flags.Valid():
+		return zkproto.BadArguments
+	case flags.TTL() && d.srv.cfg.ExtendedTypes:
 		return zkproto.BadArguments
 	case flags.TTL():
 		return zkproto.Unimplemented
@@ -51,9 +53,9 @@ func creatable(flags zkproto.CreateFlags) error {
 	return nil
 }
 
-// make stages one create.
-func (d *desk) make(x *znode.Tx, kind znode.Kind, path string, data []byte, acl []zkproto.ACL, flags zkproto.CreateFlags) (string, zkproto.Stat, error) {
-	c := znode.Create{Path: path, Data: data, ACL: acl, Kind: kind, Sequential: flags.Sequential()}
+// make stages one create. ttl, in ms, is for kind TTL.
+func (d *desk) make(x *znode.Tx, kind znode.Kind, path string, data []byte, acl []zkproto.ACL, flags zkproto.CreateFlags, ttl int64) (string, zkproto.Stat, error) {
+	c := znode.Create{Path: path, Data: data, ACL: acl, Kind: kind, Sequential: flags.Sequential(), TTL: ttl}
 	if kind == znode.Ephemeral {
 		c.Owner = d.c.session.ID()
 	}

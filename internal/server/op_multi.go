@@ -14,7 +14,9 @@ import (
 // unless it is a null ACL that it fails on (PrepRequestProcessor).
 //
 // Inside multi the flags may make a container of a plain create, and every
-// create but opcode 1 is answered as create2 (MultiOperationRecord).
+// create but opcode 1 is answered as create2. Of a createTTL the flags alone say
+// what it makes; without TTL flags it is a plain create, also in its answer
+// (MultiOperationRecord, Op.create).
 func (d *desk) multiWrite(body []byte) error {
 	if err := d.req.multi.Decode(body); errors.Is(err, zkproto.ErrNullACL) {
 		return d.malformed(err)
@@ -47,24 +49,29 @@ func (d *desk) part(x *znode.Tx, o *zkproto.MultiOp) (r zkproto.MultiResult, err
 		return r, err
 	}
 	r.Op = o.Op
-	switch o.Op {
+	if o.Op == zkproto.OpCreateTTL && !o.Flags.TTL() {
+		if !o.Flags.Valid() {
+			return r, zkproto.BadArguments
+		}
+		r.Op = zkproto.OpCreate
+	}
+	switch r.Op {
 	case zkproto.OpCreate, zkproto.OpCreate2, zkproto.OpCreateContainer:
 		kind := znode.Persistent
 		switch {
-		case o.Op == zkproto.OpCreateContainer, o.Flags.Container():
+		case r.Op == zkproto.OpCreateContainer, o.Flags.Container():
 			kind = znode.Container
 		case o.Flags.Ephemeral():
 			kind = znode.Ephemeral
 		}
-		if o.Op != zkproto.OpCreate || kind == znode.Container {
+		if r.Op != zkproto.OpCreate || kind == znode.Container {
 			r.Op = zkproto.OpCreate2
 		}
-		r.Path, r.Stat, err = d.make(x, kind, o.Path, o.Data, o.ACL, o.Flags)
+		r.Path, r.Stat, err = d.make(x, kind, o.Path, o.Data, o.ACL, o.Flags, 0)
 	case zkproto.OpCreateTTL:
-		if o.Flags.TTL() {
-			err = zkproto.Unimplemented
-		} else {
-			err = zkproto.BadArguments
+		r.Op = zkproto.OpCreate2
+		if err = d.lasting(o.Flags, o.TTL); err == nil {
+			r.Path, r.Stat, err = d.make(x, znode.TTL, o.Path, o.Data, o.ACL, o.Flags, o.TTL)
 		}
 	case zkproto.OpDelete:
 		err = x.Delete(o.Path, o.Version)

@@ -7,9 +7,8 @@ import (
 	"zkbridge/zkproto"
 )
 
-// unserved answers an operation of ZooKeeper 3.9 that is not done here:
-// multiRead (22, since 3.6), and deleteContainer (20), which the real server
-// takes from clients without any check. The connection stays.
+// unserved answers deleteContainer (20), which the real server takes from
+// clients without any check. The connection stays.
 func (d *desk) unserved() error { return d.read(false, (*desk).unservedAt) }
 
 func (d *desk) unservedAt(v *znode.View) { d.refused(v, zkproto.Unimplemented) }

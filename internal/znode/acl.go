@@ -93,13 +93,17 @@ func (a *access) masked() []zkproto.ACL {
 
 // settle checks a list that a client wants to set and returns it as it will be
 // stored (PrepRequestProcessor.fixupACL): exact duplicates removed, auth
-// replaced by the connection's authenticated identities.
+// replaced by the connection's authenticated identities. Errors: InvalidACL, and
+// MarshallingError for a null id where one is needed.
 func (t *Tree) settle(list []zkproto.ACL, ids []Identity) (*access, error) {
 	if slices.Equal(list, t.open.list) { // nearly always
 		return t.open, nil
 	}
 	unique := make([]zkproto.ACL, 0, len(list))
 	for _, e := range list {
+		if incomparable(unique, e) {
+			return nil, zkproto.MarshallingError
+		}
 		if !slices.Contains(unique, e) {
 			unique = append(unique, e)
 		}
@@ -109,6 +113,9 @@ func (t *Tree) settle(list []zkproto.ACL, ids []Identity) (*access, error) {
 	}
 	settled := make([]zkproto.ACL, 0, len(unique))
 	for _, e := range unique {
+		if e.ID == zkproto.Null && (e.Scheme == "world" || e.Scheme == "digest" || e.Scheme == "ip") {
+			return nil, zkproto.MarshallingError
+		}
 		switch e.Scheme {
 		case "world":
 			if e.ID != "anyone" {
@@ -139,6 +146,17 @@ func (t *Tree) settle(list []zkproto.ACL, ids []Identity) (*access, error) {
 		settled = append(settled, e)
 	}
 	return t.intern(settled), nil
+}
+
+// incomparable reports whether ZooKeeper fails where it asks whether e is in the
+// list already: a null of e has to be compared with something.
+func incomparable(list []zkproto.ACL, e zkproto.ACL) bool {
+	if e.Scheme != zkproto.Null && e.ID != zkproto.Null {
+		return false
+	}
+	return slices.ContainsFunc(list, func(o zkproto.ACL) bool {
+		return o.Perms == e.Perms && (e.Scheme == zkproto.Null || e.Scheme == o.Scheme)
+	})
 }
 
 // validDigest wants two parts; like Java's split it does not count empty ones

@@ -164,7 +164,7 @@ func (x *Tx) record(e *Effect, gate int64) {
 
 // changed tells the Hook about n, if it was not the Hook itself.
 func (x *Tx) changed(kind ChangeKind, n *node) {
-	x.change(Change{Kind: kind, Path: n.path, Data: n.data, Owner: n.owner, Czxid: n.czxid, Zxid: x.zxid, Imported: x.tree.imported(n)})
+	x.change(Change{Kind: kind, Path: n.path, Data: n.data, Owner: n.session(), Czxid: n.czxid, Zxid: x.zxid, Imported: x.tree.imported(n)})
 }
 
 func (x *Tx) change(c Change) {

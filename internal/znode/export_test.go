@@ -58,3 +58,12 @@ const (
 	CounterBlock = counterBlock
 	StoreFile    = storeFile
 )
+
+// Passing are the containers and TTL nodes, with the TTL in ms.
+func (t *Tree) Passing() map[string]int64 {
+	all := map[string]int64{}
+	for n := range t.passing {
+		all[n.path] = n.owner
+	}
+	return all
+}

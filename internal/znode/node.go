@@ -21,7 +21,7 @@ type node struct {
 type state struct {
 	data            []byte // immutable; nil is jute's null
 	acl             *access
-	owner           int64 // of an ephemeral, else 0
+	owner           int64 // session of an ephemeral, ms that a TTL node lives, else 0; see session
 	czxid           int64
 	mzxid           int64
 	pzxid           int64
@@ -69,8 +69,16 @@ func (n *node) stat() zkproto.Stat {
 	return zkproto.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version, Cversion: 2*n.creates - children, Aversion: n.aversion,
-		EphemeralOwner: n.owner, DataLength: int32(len(n.data)), NumChildren: children, Pzxid: n.pzxid,
+		EphemeralOwner: n.session(), DataLength: int32(len(n.data)), NumChildren: children, Pzxid: n.pzxid,
 	}
+}
+
+// session is the owner of an ephemeral, else 0.
+func (n *node) session() int64 {
+	if n.kind == TTL {
+		return 0
+	}
+	return n.owner
 }
 
 // body is the encoded list of the children's names, made once for all readers:
@@ -140,9 +148,14 @@ func (t *Tree) restate(n *node, s state) {
 	t.own(n)
 }
 
-// own enters an ephemeral under its owner.
+// own enters an ephemeral under its owner, and what may be reaped among that.
 func (t *Tree) own(n *node) {
-	if n.kind != Ephemeral {
+	switch n.kind {
+	case Ephemeral:
+	case Container, TTL:
+		t.passing[n] = struct{}{}
+		return
+	default:
 		return
 	}
 	list := t.owners[n.owner]
@@ -152,7 +165,12 @@ func (t *Tree) own(n *node) {
 }
 
 func (t *Tree) disown(n *node) {
-	if n.kind != Ephemeral {
+	switch n.kind {
+	case Ephemeral:
+	case Container, TTL:
+		delete(t.passing, n)
+		return
+	default:
 		return
 	}
 	list := t.owners[n.owner]

@@ -24,7 +24,7 @@ import (
 // null.
 const (
 	fileMagic   = "zkbtree\x00"
-	fileFormat  = 1
+	fileFormat  = 2 // 1: without TTL nodes; read as it is
 	headerSize  = 24
 	frameMagic  = 0x7a6b6266
 	frameHeader = 16

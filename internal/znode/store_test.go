@@ -450,10 +450,17 @@ func TestStoreRefuses(t *testing.T) {
 	whole := d.content()
 
 	newer := bytes.Clone(whole)
-	binary.BigEndian.PutUint32(newer[8:], 2)
+	binary.BigEndian.PutUint32(newer[8:], 3)
 	binary.BigEndian.PutUint32(newer[20:], checksum(newer[:20]))
 	_, err := tryOpen(withFile(newer), 0)
-	require.ErrorContains(t, err, "read data/tree.log: it has format 2 and this version knows 1; start the newer version that wrote it")
+	require.ErrorContains(t, err, "read data/tree.log: it has format 3 and this version knows 2; start the newer version that wrote it")
+
+	older := bytes.Clone(whole) // what there was before TTL nodes
+	binary.BigEndian.PutUint32(older[8:], 1)
+	binary.BigEndian.PutUint32(older[20:], checksum(older[:20]))
+	s, err := tryOpen(withFile(older), 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"n0", "n1", "n2", "zookeeper"}, children(t, treeOn(t, s), "/"))
 
 	for cut := range sealed {
 		_, err := tryOpen(withFile(whole[:cut]), 0)

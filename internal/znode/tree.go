@@ -36,6 +36,7 @@ type Tree struct {
 	nodes      map[string]*node
 	owners     map[int64][]*node  // ephemerals by owner
 	ending     map[int64]struct{} // sessions that ReduceSession has begun to clean up
+	passing    map[*node]struct{} // containers and TTL nodes: what a Reaper looks at
 	deleteGate int64              // newest delete of a persistent node: what an absence shows
 	dataSize   int64
 	ephemerals int
@@ -86,6 +87,7 @@ func bare() *Tree {
 		nodes:    make(map[string]*node),
 		owners:   make(map[int64][]*node),
 		ending:   make(map[int64]struct{}),
+		passing:  make(map[*node]struct{}),
 		watches:  newWatchTable(),
 	}
 	t.root = &node{path: "/", state: state{data: []byte{}, acl: t.open}}
@@ -291,7 +293,8 @@ type Kind uint8
 const (
 	Persistent Kind = iota
 	Ephemeral       // with its session
-	Container       // persistent; may be removed when it has lost its last child
+	Container       // persistent; removed when it has lost its last child
+	TTL             // persistent; removed when it has no child and has not changed for a time
 )
 
 // String is the kind in a word.
@@ -301,6 +304,8 @@ func (k Kind) String() string {
 		return "ephemeral"
 	case Container:
 		return "container"
+	case TTL:
+		return "ttl"
 	}
 	return "persistent"
 }

@@ -16,6 +16,7 @@ const (
 	Binding                      // something outside, bound to the tree
 	SessionEnd                   // clean-up of a session
 	Log                          // replay, and the start
+	Reaping                      // clean-up of containers and TTL nodes
 )
 
 // Identity is one authenticated identity of a connection, as addauth and the
@@ -231,6 +232,7 @@ type Create struct {
 	Kind       Kind
 	Sequential bool  // the parent's counter is appended to Path
 	Owner      int64 // session, for Ephemeral
+	TTL        int64 // for TTL: ms from the last change of the data, above 0
 }
 
 // Create makes a node (spec 2.4, steps 5 to 11) and returns its final path and
@@ -238,13 +240,13 @@ type Create struct {
 // changes hands in place, without NodeChildrenChanged, and with NodeDataChanged
 // only if the data differs.
 //
-// Errors, in this order: BadArguments, InvalidACL, NoNode, NoAuth,
-// BadArguments, NodeExists, NoChildrenForEphemerals.
+// Errors, in this order: BadArguments (null: MarshallingError), InvalidACL,
+// NoNode, NoAuth, BadArguments, NodeExists, NoChildrenForEphemerals.
 func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	t := x.tree
 	slash := strings.LastIndexByte(c.Path, '/')
 	if slash < 0 || strings.IndexByte(c.Path, 0) >= 0 {
-		return "", st, zkproto.BadArguments
+		return "", st, unsound(c.Path)
 	}
 	acl, err := t.settle(c.ACL, x.origin.Identities)
 	if err != nil {
@@ -265,8 +267,11 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 		return "", st, zkproto.BadArguments
 	}
 	e := Effect{Kind: EffectCreate, Node: c.Kind, Path: path, Data: c.Data, ACL: acl.list}
-	if c.Kind == Ephemeral {
+	switch c.Kind {
+	case Ephemeral:
 		e.Owner = c.Owner
+	case TTL:
+		e.Owner = c.TTL
 	}
 	if old := t.nodes[path]; old != nil {
 		switch {
@@ -289,6 +294,15 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	return path, n.stat(), nil
 }
 
+// unsound is why create and delete do not take path: of a null they do not
+// find out before they use it.
+func unsound(path string) zkproto.Code {
+	if path == zkproto.Null {
+		return zkproto.MarshallingError
+	}
+	return zkproto.BadArguments
+}
+
 // leaving reports whether n belongs to a session that is being cleaned up.
 func (x *Tx) leaving(n *node) bool {
 	if n.kind != Ephemeral {
@@ -306,7 +320,7 @@ func (x *Tx) Delete(path string, version int32) error {
 	t := x.tree
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 || strings.IndexByte(path, 0) >= 0 || systemPath(path) {
-		return zkproto.BadArguments
+		return unsound(path)
 	}
 	parent := t.lookup(path[:slash])
 	if parent == nil {

@@ -32,7 +32,7 @@ type Effect struct {
 	Path     string
 	Data     []byte
 	ACL      []zkproto.ACL
-	Owner    int64
+	Owner    int64 // session of an ephemeral, ms that a TTL node lives
 	Czxid    int64
 	Mzxid    int64
 	Pzxid    int64 // EffectCreate, EffectDelete: of the parent afterwards; else of the node

@@ -57,7 +57,7 @@ func (v *View) Lookup(path string) (Info, bool) {
 		return Info{}, false
 	}
 	return Info{
-		Path: n.path, Kind: n.kind, Owner: n.owner, Imported: v.tree.imported(n), Data: n.data, Stat: n.stat(),
+		Path: n.path, Kind: n.kind, Owner: n.session(), Imported: v.tree.imported(n), Data: n.data, Stat: n.stat(),
 	}, true
 }
 
@@ -165,7 +165,7 @@ func (v *View) countBelow(n *node) int32 {
 // Owner is the owner of a node, 0 if it is not ephemeral or not there.
 func (v *View) Owner(path string) int64 {
 	if n := v.node(path); n != nil {
-		return n.owner
+		return n.session()
 	}
 	return 0
 }
