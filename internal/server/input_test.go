@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zkbridge/internal/server"
 	"zkbridge/zkproto"
 )
 
@@ -15,11 +16,15 @@ import (
 // whole and in order, one at a time and many at once.
 func TestFramesInPieces(t *testing.T) {
 	for _, tc := range []struct {
-		name  string
-		pipes bool
-	}{{"sockets", false}, {"connections that cannot be tried", true}} {
+		name    string
+		pipes   bool
+		restful bool // every round of requests in a new goroutine
+	}{{"sockets", false, false}, {"sockets, clients with time", false, true}, {"connections that cannot be tried", true, false}} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := serve(t, options{pipes: tc.pipes})
+			if tc.restful {
+				server.RestAlways(b.server)
+			}
 			c := b.connect()
 			c.within(time.Minute)
 			c.create("/n", zkproto.FlagPersistent)

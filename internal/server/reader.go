@@ -42,7 +42,7 @@ func (c *conn) attend(readers *sync.WaitGroup) {
 		if !c.round(c.steps) {
 			return
 		}
-		if c.silent > restAfter {
+		if c.silent > c.srv.restAfter {
 			readers.Go(func() { c.attend(readers) })
 			return
 		}

@@ -15,10 +15,11 @@ import (
 // Server serves ZooKeeper clients.
 type Server struct {
 	// Set at construction.
-	cfg      Config
-	log      *slog.Logger
-	started  time.Time
-	flushers *flushers
+	cfg       Config
+	log       *slog.Logger
+	started   time.Time
+	flushers  *flushers
+	restAfter time.Duration // the constant, but in tests
 
 	// Safe for all.
 	traceMask atomic.Int64           // of gtmk and stmk: kept, and no more
@@ -55,6 +56,7 @@ func New(cfg Config) *Server {
 		perAddress: make(map[string]int),
 		listeners:  make(map[net.Listener]struct{}),
 		empty:      make(chan struct{}),
+		restAfter:  restAfter,
 	}
 	s.count.init()
 	s.traceMask.Store(defaultTraceMask)
