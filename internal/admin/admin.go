@@ -26,15 +26,26 @@ type Config struct {
 	// two forms. Nil: nobody looks for them.
 	Stale   func() fmt.Stringer
 	Metrics http.Handler
-	Pprof   bool
-	Log     *slog.Logger
+	// ZooKeeper are the metrics under ZooKeeper's own names. Nil: none.
+	ZooKeeper http.Handler
+	// Commands are ZooKeeper's AdminServer commands: /commands and below. Nil: none.
+	Commands http.Handler
+	Pprof    bool
+	Log      *slog.Logger
 }
 
-// Handler answers /metrics, /healthz, /readyz, /explain?path=P, /stale-consumers
-// and, if asked for, /debug/pprof/.
+// Handler answers /metrics, /metrics/zookeeper, /commands, /healthz, /readyz,
+// /explain?path=P, /stale-consumers and, if asked for, /debug/pprof/.
 func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
+	if cfg.ZooKeeper != nil {
+		mux.Handle("GET /metrics/zookeeper", cfg.ZooKeeper)
+	}
+	if cfg.Commands != nil {
+		mux.Handle("GET /commands", cfg.Commands)
+		mux.Handle("GET /commands/", cfg.Commands)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 	})

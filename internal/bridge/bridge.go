@@ -366,11 +366,13 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 			ok, reason := b.binding.Ready()
 			return ok, []string{reason}
 		},
-		Explain: func(path string) fmt.Stringer { return b.explain(path) },
-		Stale:   b.stale(),
-		Metrics: metrics.Handler(metrics.New(sources)),
-		Pprof:   b.cfg.Admin.Pprof,
-		Log:     b.log.With("component", "admin"),
+		Explain:   func(path string) fmt.Stringer { return b.explain(path) },
+		Stale:     b.stale(),
+		Metrics:   metrics.Handler(metrics.New(sources)),
+		ZooKeeper: metrics.Handler(metrics.NewZooKeeper(b.server.Monitor)),
+		Commands:  b.commands(),
+		Pprof:     b.cfg.Admin.Pprof,
+		Log:       b.log.With("component", "admin"),
 	})
 }
 

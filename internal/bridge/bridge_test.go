@@ -179,6 +179,12 @@ func TestProviderOnEitherSideIsSeenOnTheOther(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Contains(t, text, "zkbridge_ready 1")
 	require.Contains(t, text, `zkbridge_requests_total{code="ok",op="create"`)
+	code, text = get(t, r.AdminURL()+"/metrics/zookeeper")
+	require.Equal(t, 200, code)
+	require.Contains(t, text, "\nnum_alive_connections 2\n")
+	code, text = get(t, r.AdminURL()+"/commands/watch_summary")
+	require.Equal(t, 200, code)
+	require.Contains(t, text, `"error" : null`)
 
 	provider.Close()
 	require.Eventually(t, func() bool { return slices.Equal(instances(t, api), []string{"192.0.2.2:20880"}) }, 5*time.Second, 5*time.Millisecond)

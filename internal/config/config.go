@@ -81,7 +81,7 @@ type Root struct {
 
 // Admin is the operator's HTTP listener.
 type Admin struct {
-	Listen string `mapstructure:"listen" doc:"Address of /metrics, /healthz, /readyz, /explain and /stale-consumers. Loopback: nothing here asks who you are. Empty: none."`
+	Listen string `mapstructure:"listen" doc:"Address of /metrics, /metrics/zookeeper, /commands (ZooKeeper's AdminServer), /healthz, /readyz, /explain and\n/stale-consumers. Loopback: nothing here asks who you are. Empty: none."`
 	Pprof  bool   `mapstructure:"pprof" doc:"Serve Go's profiles under /debug/pprof/."`
 }
 

@@ -124,3 +124,13 @@ func TestYAMLOfAConfigurationLoadsBackToIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, c, back)
 }
+
+func TestSecretsAreNotShown(t *testing.T) {
+	c := config.Default()
+	c.Registry.Token = "t0psecret"
+	shown := config.YAML(c.WithoutSecrets(), false)
+	require.NotContains(t, shown, "t0psecret")
+	require.Contains(t, shown, `token: "(hidden)"`)
+	require.Equal(t, "t0psecret", c.Registry.Token)
+	require.Equal(t, config.YAML(config.Default(), false), config.YAML(config.Default().WithoutSecrets(), false))
+}

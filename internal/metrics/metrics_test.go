@@ -73,3 +73,27 @@ func TestASourceThatIsNotThereIsLeftOut(t *testing.T) {
 	require.Contains(t, w.Body.String(), "zkbridge_build_info")
 	require.NotContains(t, w.Body.String(), "zkbridge_sessions")
 }
+
+// Dashboards ask for ZooKeeper's names as they are: no prefix, no _total.
+func TestZooKeepersOwnNames(t *testing.T) {
+	measures := func() []server.Measure {
+		return []server.Measure{
+			{Name: "znode_count", Value: 6},
+			{Name: "avg_latency", Value: 0.25, Fraction: true},
+			{Name: "connection_request_count", Kind: server.Counter, Value: 7},
+			{Name: "readlatency", Kind: server.Summary, Times: server.Times{Count: 2, Sum: 3 * time.Millisecond, Median: time.Millisecond, P90: 2 * time.Millisecond, P99: 2 * time.Millisecond}},
+		}
+	}
+	w := httptest.NewRecorder()
+	metrics.Handler(metrics.NewZooKeeper(measures)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics/zookeeper", nil))
+	for _, line := range []string{
+		"# TYPE znode_count gauge", "znode_count 6", "avg_latency 0.25",
+		"# TYPE connection_request_count counter", "connection_request_count 7",
+		`readlatency{quantile="0.5"} 1`, `readlatency{quantile="0.99"} 2`, "readlatency_sum 3", "readlatency_count 2",
+		`jvm_memory_bytes_max{area="heap"} -1`,
+	} {
+		require.Contains(t, w.Body.String(), line+"\n")
+	}
+	require.Contains(t, w.Body.String(), `jvm_memory_bytes_used{area="heap"} `)
+	require.Contains(t, w.Body.String(), "process_cpu_seconds_total ")
+}

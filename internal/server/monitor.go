@@ -241,3 +241,6 @@ func (s *Server) withoutCertificate() (local, remote int64) {
 	}
 	return local, remote
 }
+
+// Zxid is the last one processed.
+func (s *Server) Zxid() int64 { return s.cfg.Tree.Stats().Zxid }
