@@ -128,7 +128,7 @@ func (r *run) step(s Step) {
 		r.intrude(c)
 	case Close:
 		if r.connected(c) {
-			r.send(c, s.Requests)
+			r.send(c, slices.DeleteFunc(slices.Clone(s.Requests), Request.alone))
 			r.closeSession(c)
 		}
 	case Expire, CutAndExpire:
