@@ -140,6 +140,13 @@ func (r Request) oneZxid() bool {
 	}, r.Op)
 }
 
+// writes says whether the request asks for a change. Behind a setACL that is
+// still on its way a real server checks changes against the old list, because
+// what it prepares leaves out the new one (PrepRequestProcessor).
+func (r Request) writes() bool {
+	return r.oneZxid() || slices.Contains([]zkproto.OpCode{zkproto.OpMulti, zkproto.OpCreateContainer, zkproto.OpCreateTTL}, r.Op)
+}
+
 // alone says whether a request is not sent with others.
 func (r Request) alone() bool {
 	switch m := r.Body.(type) {

@@ -187,11 +187,15 @@ func (c *client) look() {
 	}
 }
 
+// send sends requests at once, but those whose answers would depend on how far
+// the real server is with the ones before them.
 func (r *run) send(c *client, requests []Request) {
+	newACL := false
 	for _, q := range requests {
-		if q.alone() && len(requests) > 1 {
+		if q.alone() && len(requests) > 1 || newACL && q.writes() {
 			continue
 		}
+		newACL = newACL || q.Op == zkproto.OpSetACL
 		r.player.Operations++
 		c.look()
 		m := q.message(r.base, c.seen)
