@@ -70,6 +70,9 @@ server:
   maxSessionTimeout: {{.Max}}
   maxConnectionsPerAddress: 0
   fourLetterWords: ["*"]
+{{- range .Server}}
+  {{.}}
+{{- end}}
 registry:
 {{- if .Apart}}
   address: {{printf "%q" .RegistryURL}}
@@ -89,6 +92,7 @@ func (b *bridge) writeConfig() error {
 		"Tick":        b.opts.tick(),
 		"Min":         b.opts.minSession(),
 		"Max":         b.opts.maxSession(),
+		"Server":      b.opts.Server,
 		"Apart":       b.apart,
 		"Registry":    b.registry,
 		"RegistryURL": b.RegistryURL(),

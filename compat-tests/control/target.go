@@ -80,6 +80,7 @@ type Options struct {
 	Dir        string        // for data, configuration and logs; "" means a temporary one (removed by Start's clean-up)
 	JVM        []string      // flags of the control's JVM; nil means small and quick to start, which is not what a benchmark wants
 	Lines      []string      // further lines of the control's zoo.cfg
+	Server     []string      // further lines of the bridge's configuration, below server:
 }
 
 func (o Options) host() string {

@@ -34,8 +34,8 @@ type Conn struct {
 	events  []event
 	pending []sent // requests without an answer, oldest first
 	gone    bool
-	ended   bool // toSend is closed
-	silent  bool // what happens is not logged
+	ended   bool  // toSend is closed
+	silent  bool  // what happens is not logged
 	last    int64 // highest zxid in a header
 
 	ID     int64  // of the session

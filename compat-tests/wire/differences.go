@@ -34,8 +34,6 @@ func Expected(script string, real Transcript) (Transcript, error) {
 const (
 	titleAhead   = "Clients from the future"
 	titleLarge   = "setWatches above the frame limit"
-	titleNull    = "Null where a value is needed"
-	titleRead    = "multiRead"
 	titleClean   = "deleteContainer"
 	titleSession = "createSession"
 	titleMany    = "The end of a session with more than 256 ephemeral nodes"
@@ -97,15 +95,6 @@ func Differences() []Difference {
 > 2 create "/wire/` + longName(31999) + `" data="x" flags=0
 < 2 create zxid=+4 ok "/wire/` + longName(31999) + `"
 `},
-		{Script: "multi-read", Title: titleRead, Real: `
-< 3 multiRead zxid=+3 ok [getChildren ["x"]; getData "x" {c=+3 m=+3 p=+3 times=now,now v=0 cv=0 av=0 owner=0 len=1 children=0}; error -101 (no node)]
-> 4 multiRead []
-< 4 multiRead zxid=+3 ok []
-`, Ours: `
-< 3 multiRead zxid=+3 -6 (unimplemented)
-> 4 multiRead []
-< 4 multiRead zxid=+3 -6 (unimplemented)
-`},
 		{Script: "delete-container-operation", Title: titleClean, Real: `
 < 2 deleteContainer zxid=+3 ok
 > 3 exists "/wire"
@@ -155,96 +144,6 @@ func Differences() []Difference {
 ! NodeDataChanged "/wire/n" zxid=-1
 ! NodeChildrenChanged "/wire" zxid=-1
 < -8 setWatches zxid=later ok
-`},
-		{Script: "undecodable-acl", Title: titleNull, Real: `
-< 1 create zxid=+2 -5 (marshalling error)
-> 2 create null scheme
-< 2 create zxid=+3 -114 (invalid acl)
-> 3 create null id of digest
-< 3 create zxid=+4 -5 (marshalling error)
-> 4 create negative number of entries
-< 4 create zxid=+5 -114 (invalid acl)
-> 5 create giant number of entries
-< 5 create zxid=+5 -5 (marshalling error)
-> 6 exists "/wire"
-< 6 exists zxid=+5 -101 (no node)
-`, Ours: `
-< 1 create zxid=+1 -5 (marshalling error)
-> 2 create null scheme
-< 2 create zxid=+1 -5 (marshalling error)
-> 3 create null id of digest
-< 3 create zxid=+1 -5 (marshalling error)
-> 4 create negative number of entries
-< 4 create zxid=+2 -114 (invalid acl)
-> 5 create giant number of entries
-< 5 create zxid=+2 -5 (marshalling error)
-> 6 exists "/wire"
-< 6 exists zxid=+2 -101 (no node)
-`},
-		{Script: "undecodable-null", Title: titleNull, Real: `
-< 2 create zxid=+3 -5 (marshalling error)
-> 3 delete null path
-< 3 delete zxid=+4 -5 (marshalling error)
-> 4 exists null path
-< 4 exists zxid=+4 -5 (marshalling error)
-> 5 getData null path
-< 5 getData zxid=+4 -5 (marshalling error)
-> 6 setData null path
-< 6 setData zxid=+5 -8 (bad arguments)
-> 7 getACL null path
-< 7 getACL zxid=+5 -5 (marshalling error)
-> 8 setACL null path
-< 8 setACL zxid=+6 -8 (bad arguments)
-> 9 getChildren null path
-< 9 getChildren zxid=+6 -5 (marshalling error)
-> 10 getChildren2 null path
-< 10 getChildren2 zxid=+6 -5 (marshalling error)
-> 11 sync null path
-< 11 sync zxid=+6 ok undecodable: sync response: malformed record: null string: ffffffff
-> 12 getAllChildrenNumber null path
-< 12 getAllChildrenNumber zxid=+6 -5 (marshalling error)
-> 13 checkWatches null path
-< 13 checkWatches zxid=+6 -121 (no such watcher)
-> 14 removeWatches null path
-< 14 removeWatches zxid=+6 -121 (no such watcher)
-> 15 addWatch null path
-< 15 addWatch zxid=+6 ok err=0
-> 16 addWatch null path
-< 16 addWatch zxid=+6 ok err=0
-> 17 exists "/wire"
-< 17 exists zxid=+6 ok {c=+2 m=+2 p=+2 times=now,now v=0 cv=0 av=0 owner=0 len=1 children=0}
-`, Ours: `
-< 2 create zxid=+2 -5 (marshalling error)
-> 3 delete null path
-< 3 delete zxid=+2 -5 (marshalling error)
-> 4 exists null path
-< 4 exists zxid=+2 -5 (marshalling error)
-> 5 getData null path
-< 5 getData zxid=+2 -5 (marshalling error)
-> 6 setData null path
-< 6 setData zxid=+2 -5 (marshalling error)
-> 7 getACL null path
-< 7 getACL zxid=+2 -5 (marshalling error)
-> 8 setACL null path
-< 8 setACL zxid=+2 -5 (marshalling error)
-> 9 getChildren null path
-< 9 getChildren zxid=+2 -5 (marshalling error)
-> 10 getChildren2 null path
-< 10 getChildren2 zxid=+2 -5 (marshalling error)
-> 11 sync null path
-< 11 sync zxid=+2 -5 (marshalling error)
-> 12 getAllChildrenNumber null path
-< 12 getAllChildrenNumber zxid=+2 -5 (marshalling error)
-> 13 checkWatches null path
-< 13 checkWatches zxid=+2 -5 (marshalling error)
-> 14 removeWatches null path
-< 14 removeWatches zxid=+2 -5 (marshalling error)
-> 15 addWatch null path
-< 15 addWatch zxid=+2 -5 (marshalling error)
-> 16 addWatch null path
-< 16 addWatch zxid=+2 -5 (marshalling error)
-> 17 exists "/wire"
-< 17 exists zxid=+2 ok {c=+2 m=+2 p=+2 times=now,now v=0 cv=0 av=0 owner=0 len=1 children=0}
 `},
 	}
 }

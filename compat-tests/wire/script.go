@@ -19,7 +19,25 @@ type Script struct {
 
 	Fast     bool // needs a server with short ticks (FastTick) because it waits for an expiry
 	Restarts bool // restarts the server
+	Setup    Setup
 }
+
+// Setup is how the servers of a script are set up beyond the defaults.
+type Setup string
+
+// The setups.
+const (
+	Default  Setup = ""
+	Extended Setup = "extended types" // TTL nodes; containers and TTL nodes are looked for every [ReapInterval]
+	Guarded  Setup = "guarded"        // super is who has [SuperDigest]; quotas are enforced
+	SkipACL  Setup = "skip acl"       // ACLs are not looked at
+)
+
+// Setups are all setups.
+func Setups() []Setup { return []Setup{Default, Extended, Guarded, SkipACL} }
+
+// ReapInterval is how often servers of [Extended] look for what to remove.
+const ReapInterval = 300 * time.Millisecond
 
 // FastTick is the tick of the servers that [Script.Fast] scripts want.
 const FastTick = 200 * time.Millisecond
@@ -176,7 +194,7 @@ func (s *Stage) sweep(left []opened) (int64, error) {
 		}
 		c := w.Connect("sweeper")
 		c.makeAll(s.server.Below)
-		for _, dir := range []string{"", s.server.Below} {
+		for _, dir := range []string{"", "/zookeeper/quota", s.server.Below} {
 			list, _ := c.GetChildren(cmp.Or(dir, "/"), false).Body.(*zkproto.GetChildrenResponse)
 			if list == nil {
 				panic(stop{"cannot list " + dir})
@@ -201,6 +219,11 @@ func (c *Conn) makeAll(path string) {
 	if r := c.Create(path, zkproto.FlagPersistent); r.Err != zkproto.OK && r.Err != zkproto.NodeExists {
 		panic(stop{fmt.Sprintf("cannot make %s: %v", path, r.Err)})
 	}
+}
+
+// splitPath gives the names in a path.
+func splitPath(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
 func (c *Conn) removeAll(path string) {

@@ -175,6 +175,47 @@ func decodeScripts() []Script {
 			}
 			a.Exists("/wire", false)
 		}},
+		{Name: "undecodable-null-order", Rule: "nulls beside other faults, and in other lists", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Create("/wire", 0)
+			null := int32s(-1)
+			acl := join(int32s(1, 31), ustring("world"), ustring("anyone"))
+			badACL := join(int32s(1, 31), ustring("world"), ustring("x"))
+			for _, r := range []struct {
+				what string
+				op   zkproto.OpCode
+				body []byte
+			}{
+				{"null path and flags 9", zkproto.OpCreate, join(null, null, acl, int32s(9))},
+				{"null path and flags 5", zkproto.OpCreate2, join(null, null, acl, int32s(5))},
+				{"null path, bad acl", zkproto.OpCreate, join(null, null, badACL, int32s(0))},
+				{"null path, sequential", zkproto.OpCreate, join(null, null, acl, int32s(2))},
+				{"null path, cut", zkproto.OpCreate, join(null, null, acl)},
+				{"null path", zkproto.OpCreateContainer, join(null, null, acl, int32s(0))},
+				{"null path, ttl", zkproto.OpCreateTTL, join(null, null, acl, int32s(5), int32s(0, 1000))},
+				{"null id, bad path", zkproto.OpCreate, join(ustring("no-slash"), null, int32s(1, 31), ustring("world"), null, int32s(0))},
+				{"null id, missing parent", zkproto.OpCreate, join(ustring("/wire/no/x"), null, int32s(1, 31), ustring("world"), null, int32s(0))},
+				{"null id of ip", zkproto.OpCreate, join(ustring("/wire/x"), null, int32s(1, 31), ustring("ip"), null, int32s(0))},
+				{"null id of auth", zkproto.OpCreate, join(ustring("/wire/x"), null, int32s(1, 31), ustring("auth"), null, int32s(0))},
+				{"null id of nosuch", zkproto.OpCreate, join(ustring("/wire/x"), null, int32s(1, 31), ustring("nosuch"), null, int32s(0))},
+				{"null id behind a bad entry", zkproto.OpCreate, join(ustring("/wire/x"), null, int32s(2, 31), ustring("world"), ustring("x"), int32s(31), ustring("world"), null, int32s(0))},
+				{"null scheme and id", zkproto.OpCreate, join(ustring("/wire/x"), null, int32s(1, 31), null, null, int32s(0))},
+				{"null scheme", zkproto.OpSetACL, join(ustring("/wire"), int32s(1, 31), null, ustring("anyone"), int32s(-1))},
+				{"null id", zkproto.OpSetACL, join(ustring("/wire"), int32s(1, 31), ustring("world"), null, int32s(-1))},
+				{"null path, null acl", zkproto.OpSetACL, join(null, null, int32s(-1))},
+				{"null path, cut", zkproto.OpDelete, null},
+				{"null path, unknown type", zkproto.OpCheckWatches, join(null, int32s(9))},
+				{"null path, unknown mode", zkproto.OpAddWatch, join(null, int32s(9))},
+				{"null prefix", zkproto.OpGetEphemerals, null},
+			} {
+				a.DoBody(r.op, r.what, r.body)
+			}
+			a.DoBody(zkproto.OpAddWatch, "null path", join(null, int32s(0)))
+			a.DoBody(zkproto.OpCheckWatches, "null path", join(null, int32s(4)))
+			a.DoBody(zkproto.OpRemoveWatches, "null path", join(null, int32s(3)))
+			a.DoBody(zkproto.OpRemoveWatches, "null path", join(null, int32s(3)))
+			a.Exists("/wire", false)
+		}},
 		{Name: "undecodable-acl", Rule: "null scheme or id in a list", Run: func(s *Stage) {
 			a := s.Connect("A")
 			head := join(ustring("/wire"), int32s(-1, 1, 31))

@@ -123,6 +123,53 @@ func multiScripts() []Script {
 			a.Do(zkproto.OpMultiRead, &zkproto.MultiReadRequest{Ops: []zkproto.MultiOp{}})
 			a.Exists("/wire", false)
 		}},
+		{Name: "multi-read-odd", Rule: "watches are not set; data and names of all kinds; missing rights; paths are not looked at", Run: func(s *Stage) {
+			a, b := s.Connect("A"), s.Connect("B")
+			a.Create("/wire", 0)
+			a.Create("/wire/e", zkproto.FlagEphemeral)
+			a.Do(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire/null", ACL: open()})
+			a.Do(zkproto.OpCreate, &zkproto.CreateRequest{Path: "/wire/empty", Data: []byte{}, ACL: open()})
+			a.CreateACL("/wire/closed", []zkproto.ACL{{Perms: 31, Scheme: "digest", ID: "amy:hash="}})
+			var all []zkproto.MultiOp
+			for _, path := range []string{"/wire", "/wire/e", "/wire/null", "/wire/empty", "/wire/closed", "/wire/", "wire", "/wire/missing", "/zookeeper/config"} {
+				all = append(all, zkproto.MultiOp{Op: zkproto.OpGetChildren, Path: path, Watch: true}, zkproto.MultiOp{Op: zkproto.OpGetData, Path: path, Watch: true})
+			}
+			b.Do(zkproto.OpMultiRead, &zkproto.MultiReadRequest{Ops: all})
+			b.CheckWatches("/wire", zkproto.WatcherAny)
+			a.SetData("/wire", "y", -1)
+			b.Ping()
+		}},
+		{Name: "multi-read-undecodable", Rule: "writes, mixtures and what cannot be read: -5 and no zxid", Run: func(s *Stage) {
+			a := s.Connect("A")
+			a.Create("/wire", 0)
+			read := func(ops ...zkproto.MultiOp) {
+				a.Do(zkproto.OpMultiRead, &zkproto.MultiReadRequest{Ops: ops})
+			}
+			getData := zkproto.MultiOp{Op: zkproto.OpGetData, Path: "/wire"}
+			read(opCreate("/wire/a", 0))
+			read(opCheck("/wire", 0), opDelete("/wire", 9))
+			read(getData, opCheck("/wire", 0))
+			read(opCheck("/wire", 0), getData)
+			read(opCreate("/wire/a", 9))
+			read(opCreate("/wire/a", zkproto.FlagTTL))
+			read(zkproto.MultiOp{Op: zkproto.OpCreate, Path: "/wire/a"})
+			part := func(op zkproto.OpCode, fields ...[]byte) []byte {
+				return join(int32s(int32(op)), []byte{0}, int32s(-1), join(fields...))
+			}
+			end := join(int32s(-1), []byte{1}, int32s(-1))
+			null := join(int32s(-1), []byte{0})
+			good := part(zkproto.OpGetData, ustring("/wire"), []byte{0})
+			a.DoBody(zkproto.OpMultiRead, "getData of a null path", join(part(zkproto.OpGetData, null), end))
+			a.DoBody(zkproto.OpMultiRead, "getChildren of a null path", join(part(zkproto.OpGetChildren, null), end))
+			a.DoBody(zkproto.OpMultiRead, "a null path behind a read", join(good, part(zkproto.OpGetData, null), end))
+			a.DoBody(zkproto.OpMultiRead, "no end", good)
+			a.DoBody(zkproto.OpMultiRead, "no body", nil)
+			a.DoBody(zkproto.OpMultiRead, "with exists", join(part(zkproto.OpExists, ustring("/wire"), []byte{0}), end))
+			a.DoBody(zkproto.OpMultiRead, "with operation 99", join(part(99, ustring("/wire"), []byte{0}), end))
+			a.DoBody(zkproto.OpMultiRead, "bytes behind the end", join(good, end, []byte{1, 2, 3}))
+			a.DoBody(zkproto.OpMultiRead, "delete of a null path", join(part(zkproto.OpDelete, int32s(-1, -1)), end))
+			a.Exists("/wire", false)
+		}},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,19 +21,39 @@ var update = flag.Bool("update", false, "rewrite the control's transcripts in te
 
 func TestMain(m *testing.M) { os.Exit(control.Isolate(m)) }
 
-// extendedTypesOff is ZooKeeper's default, which the bridge follows until it
-// has TTL nodes.
-const extendedTypesOff = "extendedTypesEnabled=false"
+// settings are what the control and the bridge are told for a setup.
+func settings(setup wire.Setup) control.Options {
+	switch setup {
+	case wire.Extended:
+		ms := strconv.FormatInt(wire.ReapInterval.Milliseconds(), 10)
+		return control.Options{
+			JVM:    append(control.JVMFlags(128), "-Dznode.container.checkIntervalMs="+ms),
+			Lines:  []string{"extendedTypesEnabled=true"},
+			Server: []string{"extendedTypes: true", "containerCheckInterval: " + ms + "ms"},
+		}
+	case wire.Guarded:
+		return control.Options{
+			Lines:  []string{"extendedTypesEnabled=false", "enforceQuota=true", "DigestAuthenticationProvider.superDigest=" + wire.SuperDigest},
+			Server: []string{"enforceQuota: true", "superDigest: " + strconv.Quote(wire.SuperDigest)},
+		}
+	case wire.SkipACL:
+		return control.Options{
+			Lines:  []string{"extendedTypesEnabled=false", "skipACL=yes"},
+			Server: []string{"skipACL: true"},
+		}
+	}
+	return control.Options{Lines: []string{"extendedTypesEnabled=false"}} // ZooKeeper's default
+}
 
 // TestScripts plays every script against the control and then against the
-// bridge, one server of each for all of them.
+// bridge, one server of each for all of them that want the same setup.
 func TestScripts(t *testing.T) {
-	for _, fast := range []bool{false, true} {
-		name, opts := "normal", control.Options{Lines: []string{extendedTypesOff}}
-		if fast {
-			name, opts.Tick = "short ticks", wire.FastTick
-		}
+	play := func(name string, setup wire.Setup, fast bool) {
 		t.Run(name, func(t *testing.T) {
+			opts := settings(setup)
+			if fast {
+				opts.Tick = wire.FastTick
+			}
 			servers := map[control.Kind]control.Target{}
 			for _, kind := range control.Selected(t) {
 				if kind != control.BridgeRegistry { // what clients see does not depend on where the registry is
@@ -40,11 +61,18 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			for _, script := range wire.Scripts() {
-				if script.Fast == fast {
+				if script.Fast == fast && script.Setup == setup {
 					t.Run(script.Name, func(t *testing.T) { compare(t, script, servers) })
 				}
 			}
 		})
+	}
+	play("normal", wire.Default, false)
+	play("short ticks", wire.Default, true)
+	for _, setup := range wire.Setups() {
+		if setup != wire.Default {
+			play(string(setup), setup, false)
+		}
 	}
 }
 
@@ -56,7 +84,7 @@ func TestScriptsInABoundDirectory(t *testing.T) {
 	}
 	bridge := control.Start(t, control.Bridge, control.Options{})
 	for _, script := range wire.Scripts() {
-		if script.Fast || script.Restarts || aboutTheRoot[script.Name] {
+		if script.Fast || script.Restarts || script.Setup != wire.Default || aboutTheRoot[script.Name] {
 			continue
 		}
 		t.Run(script.Name, func(t *testing.T) {
@@ -70,8 +98,11 @@ func TestScriptsInABoundDirectory(t *testing.T) {
 }
 
 // aboutTheRoot are the scripts in which the parent of /wire has to be the root,
-// or the length of its name counts.
-var aboutTheRoot = map[string]bool{"watch-root": true, "create-below-zookeeper": true, "frame-limit": true}
+// or its name stands within another path, or the length of its name counts.
+var aboutTheRoot = map[string]bool{
+	"watch-root": true, "create-below-zookeeper": true, "frame-limit": true,
+	"quota-counting": true, "quota-deepest": true, "quota-pieces": true, "quota-texts": true, "quota-not-enforced": true,
+}
 
 func transcript(t *testing.T, script wire.Script) wire.Transcript {
 	t.Helper()

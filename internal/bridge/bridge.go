@@ -44,6 +44,8 @@ type Bridge struct {
 	registry     *embedded.Registry
 	registryDisk *embedded.Dir
 
+	excesses excesses // of quotas; nil where they are not enforced
+
 	clients     net.Listener
 	registryAPI net.Listener // nil: none
 	admin       net.Listener // nil: none
@@ -96,7 +98,15 @@ func (b *Bridge) buildTree(cluster string) error {
 		Bridge:      uint8(b.cfg.Bridge.ID),
 		Incarnation: b.store.Incarnation(),
 	})
-	if b.tree, err = znode.New(znode.Config{Reserved: b.reservedSession(), Store: b.store, Hook: b.book}); err != nil {
+	tree := znode.Config{
+		Reserved: b.reservedSession(), Store: b.store, Hook: b.book,
+		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota,
+	}
+	if tree.EnforceQuota {
+		b.excesses = make(excesses, 1)
+		tree.OverQuota = b.excesses.add
+	}
+	if b.tree, err = znode.New(tree); err != nil {
 		return err
 	}
 	shortest, longest := b.cfg.Server.SessionTimeouts()
@@ -125,7 +135,7 @@ func spacesOf(configured []config.Space, dubbo translate.Layout) (*claims.Spaces
 	for _, s := range configured {
 		space := claims.Space{Name: s.Name, Namespace: s.Namespace, Group: s.Group}
 		for _, r := range s.Roots {
-			root := claims.Root{Pattern: r.Path}
+			root := claims.Root{Pattern: r.Path, IgnoreACL: r.ACL == "ignore"}
 			for _, name := range r.Layouts {
 				root.Layouts = append(root.Layouts, layouts[name])
 			}
@@ -207,6 +217,7 @@ func (b *Bridge) serverConfig() server.Config {
 		MaxConnections: s.MaxConnections, MaxConnectionsPerAddress: s.MaxConnectionsPerAddress,
 		MaxPendingBytes: s.MaxPendingBytes, MaxPendingTotal: s.MaxPendingTotal,
 		StaleAfter: s.StaleAfter, ExpireStale: s.ExpireStale, BoundDir: b.boundDir,
+		ExtendedTypes: s.ExtendedTypes, SuperDigest: s.SuperDigest,
 		FourLetterWords: s.FourLetterWords,
 		About: server.About{
 			ClientPort: b.clients.Addr().(*net.TCPAddr).Port,
@@ -303,6 +314,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 		start(&keepingParts, keeping, "embedded registry", b.registry.Run)
 	}
 	start(&innerParts, inner, "sessions", b.sessions.Run)
+	start(&innerParts, inner, "reaper", b.reaper().Run)
+	if b.excesses != nil {
+		start(&innerParts, inner, "quota log", b.tellExcesses)
+	}
 	start(&innerParts, inner, "registry client", b.client.Run)
 	start(&innerParts, inner, "registry binding", b.binding.Run)
 	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.server.Serve(ctx, b.clients) })

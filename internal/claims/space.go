@@ -27,6 +27,9 @@ type Root struct {
 	// one segment: /apps/{tenant}/dubbo.
 	Pattern string
 	Layouts []translate.Layout // the first that knows a path has it
+	// IgnoreACL says that ACLs from this root on are kept but refuse nobody: some
+	// applications of the fleet bring credentials and others do not.
+	IgnoreACL bool
 }
 
 // Target is a place in the registry: where the services of a root are.
@@ -95,7 +98,8 @@ type root struct {
 	pattern  string
 	segments []string
 	layouts  []translate.Layout
-	base     int // segments of the pattern that lead to the layout's root
+	open     bool // Root.IgnoreACL
+	base     int  // segments of the pattern that lead to the layout's root
 }
 
 // NewSpaces checks spaces: names and patterns are well formed, no two roots can
@@ -150,7 +154,7 @@ func newRoot(space int, in Space, r Root) (*root, error) {
 	if !ok || rest == "" {
 		return nil, fmt.Errorf("root %q is not an absolute path below /", r.Pattern)
 	}
-	made := &root{space: space, pattern: r.Pattern, segments: strings.Split(rest, "/"), layouts: r.Layouts}
+	made := &root{space: space, pattern: r.Pattern, segments: strings.Split(rest, "/"), layouts: r.Layouts, open: r.IgnoreACL}
 	if len(r.Layouts) == 0 {
 		return nil, fmt.Errorf("root %s has no layout", r.Pattern)
 	}
@@ -373,6 +377,16 @@ func (s *Spaces) Sticky(path string) bool {
 		return true
 	}
 	return false
+}
+
+// IgnoresACL tells whether path is in a root, or is one, where ACLs refuse
+// nobody.
+func (s *Spaces) IgnoresACL(path string) bool {
+	if len(path) < 2 {
+		return false
+	}
+	r := s.top.deepest(path[1:])
+	return r != nil && r.open
 }
 
 // fixed lists the roots whose path has no variable part, as places where

@@ -47,6 +47,14 @@ type Server struct {
 	StaleAfter  time.Duration `mapstructure:"staleAfter" doc:"A client that was told of a change in a directory of providers and has not listed it again by then is a stale\nconsumer: see /stale-consumers, explain and the metric zkbridge_stale_consumers. 0: nobody looks."`
 	ExpireStale bool          `mapstructure:"expireStale" doc:"Unlike ZooKeeper, tell a client that reconnects before it has listed such a directory again that its session has\nexpired: it then builds everything anew. A client that no longer cares for a directory it once watched is told so too."`
 
+	ExtendedTypes          bool          `mapstructure:"extendedTypes" doc:"ZooKeeper's extendedTypesEnabled: TTL nodes can be made, and are removed when their time is over."`
+	ContainerCheckInterval time.Duration `mapstructure:"containerCheckInterval" doc:"ZooKeeper's znode.container.checkIntervalMs: how often to look for empty containers and for TTL nodes that are over."`
+	ContainerMaxPerMinute  int           `mapstructure:"containerMaxPerMinute" doc:"ZooKeeper's znode.container.maxPerMinute: the most of them that are removed in a minute."`
+
+	SuperDigest  string `mapstructure:"superDigest" doc:"ZooKeeper's DigestAuthenticationProvider.superDigest: who authenticates with this user and password passes\nevery ACL. user:<base64 of the SHA-1 of user:password>. Empty: nobody does."`
+	SkipACL      bool   `mapstructure:"skipACL" doc:"ZooKeeper's skipACL: ACLs are kept but refuse nobody. For single roots see spaces, acl."`
+	EnforceQuota bool   `mapstructure:"enforceQuota" doc:"ZooKeeper's enforceQuota: what exceeds a hard limit below /zookeeper/quota is refused. Usage is counted in any case."`
+
 	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist: the words answered; \"*\" is all of them. cons, dump, wchc and wchp tell much of\nclients, crst and srst begin counters anew: those are for whom you trust."`
 }
 
@@ -77,6 +85,7 @@ type Space struct {
 type Root struct {
 	Path    string   `mapstructure:"path" doc:"A path such as /dubbo, or a pattern such as /apps/{tenant}/dubbo."`
 	Layouts []string `mapstructure:"layouts" doc:"How the subtree is laid out. dubbo: interface-level registration of Apache Dubbo."`
+	ACL     string   `mapstructure:"acl" doc:"enforce: ACLs below this root are as on ZooKeeper. ignore: they are kept and shown, and refuse nobody; for\nfleets in which some applications bring credentials and others do not."`
 }
 
 // Admin is the operator's HTTP listener.
@@ -110,6 +119,8 @@ func Default() Config {
 			MaxPendingBytes:          8 << 20,
 			MaxPendingTotal:          256 << 20,
 			StaleAfter:               30 * time.Second,
+			ContainerCheckInterval:   time.Minute,
+			ContainerMaxPerMinute:    10000,
 			FourLetterWords:          []string{"ruok", "srvr", "stat", "mntr", "conf", "isro"},
 		},
 		Registry: Registry{
@@ -119,7 +130,7 @@ func Default() Config {
 		},
 		Spaces: []Space{{
 			Name: "dubbo", Phase: "native", Namespace: "public", Group: "DEFAULT_GROUP",
-			Roots: []Root{{Path: "/dubbo", Layouts: []string{"dubbo"}}},
+			Roots: []Root{{Path: "/dubbo", Layouts: []string{"dubbo"}, ACL: "enforce"}},
 		}},
 		Admin: Admin{Listen: "127.0.0.1:8180"},
 		Log:   Log{Level: "info", Format: "text"},

@@ -70,7 +70,7 @@ spaces:
 	require.NoError(t, err)
 	require.Equal(t, []config.Space{{
 		Name: "Tenants.A", Phase: "native", Namespace: "{tenant}", Group: "G.x",
-		Roots: []config.Root{{Path: "/apps/{tenant}/com.Foo", Layouts: []string{"dubbo"}}, {Path: "/other/{tenant}", Layouts: []string{"dubbo"}}},
+		Roots: []config.Root{{Path: "/apps/{tenant}/com.Foo", Layouts: []string{"dubbo"}, ACL: "enforce"}, {Path: "/other/{tenant}", Layouts: []string{"dubbo"}, ACL: "enforce"}},
 	}}, c.Spaces)
 }
 
@@ -95,6 +95,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"two spaces one name", "spaces: [{name: a, namespace: n, group: g, roots: [{path: /a}]}, {name: a, namespace: n, group: h, roots: [{path: /b}]}]", "names two spaces"},
 		{"negative staleness", "server: {staleAfter: -1s}", "negative"},
 		{"strict about what is not kept", "server: {staleAfter: 0s, expireStale: true}", "needs server.staleAfter"},
+		{"acl", "spaces: [{name: a, namespace: n, group: g, roots: [{path: /a, acl: maybe}]}]", "not enforce or ignore"},
+		{"super password", "server: {superDigest: 'super:secret'}", "not the password itself"},
+		{"container checks", "server: {containerCheckInterval: 1ms}", "shorter than 100ms"},
+		{"container pace", "server: {containerMaxPerMinute: 0}", "not above 0"},
 		{"timeouts", "server: {minSessionTimeout: 50s}", "no range"},
 		{"duration", "server: {tickTime: soon}", "tickTime"},
 	} {
@@ -119,7 +123,7 @@ func TestSessionTimeoutsAreTwoAndTwentyTicksUnlessSaid(t *testing.T) {
 func TestYAMLOfAConfigurationLoadsBackToIt(t *testing.T) {
 	c := config.Default()
 	c.Server.Listen = "127.0.0.1:1234"
-	c.Spaces = append(c.Spaces, config.Space{Name: "b", Phase: "native", Namespace: "n", Group: "g", Roots: []config.Root{{Path: "/b", Layouts: []string{"dubbo"}}}})
+	c.Spaces = append(c.Spaces, config.Space{Name: "b", Phase: "native", Namespace: "n", Group: "g", Roots: []config.Root{{Path: "/b", Layouts: []string{"dubbo"}, ACL: "ignore"}}})
 	back, err := config.Load(write(t, config.YAML(c, false)), nil)
 	require.NoError(t, err)
 	require.Equal(t, c, back)

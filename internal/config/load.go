@@ -62,6 +62,9 @@ func Load(path string, flags *pflag.FlagSet) (Config, error) {
 			if c.Spaces[i].Roots[j].Layouts == nil {
 				c.Spaces[i].Roots[j].Layouts = []string{"dubbo"}
 			}
+			if c.Spaces[i].Roots[j].ACL == "" {
+				c.Spaces[i].Roots[j].ACL = "enforce"
+			}
 		}
 	}
 	if err := c.Validate(); err != nil {

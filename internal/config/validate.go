@@ -17,6 +17,8 @@ var served = []string{
 	"conf", "cons", "crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "mntr", "ruok", "srst", "srvr", "stat", "stmk", "wchc", "wchp", "wchs",
 }
 
+var superDigest = regexp.MustCompile(`^[^:]*:[A-Za-z0-9+/]{27}=$`)
+
 var segment = regexp.MustCompile(`^(\{[a-z][a-zA-Z0-9]*\}|[^{}/]+)$`)
 
 // Validate lists every problem, each with the path of its key, joined.
@@ -66,6 +68,15 @@ func (c Config) validateServer(bad reporter) {
 	}
 	if s.DrainTimeout < 0 {
 		bad("server.drainTimeout", "%v is negative", s.DrainTimeout)
+	}
+	if s.ContainerCheckInterval < 100*time.Millisecond {
+		bad("server.containerCheckInterval", "%v is shorter than 100ms; the usual one is 1m", s.ContainerCheckInterval)
+	}
+	if s.ContainerMaxPerMinute < 1 {
+		bad("server.containerMaxPerMinute", "%d is not above 0; the usual one is 10000", s.ContainerMaxPerMinute)
+	}
+	if s.SuperDigest != "" && !superDigest.MatchString(s.SuperDigest) {
+		bad("server.superDigest", "is not user:digest, where digest is the base64 of a SHA-1 (28 characters); it is not the password itself")
 	}
 	if s.StaleAfter < 0 {
 		bad("server.staleAfter", "%v is negative; 0 means that nobody looks for stale consumers", s.StaleAfter)
@@ -164,6 +175,9 @@ func (c Config) validateSpaces(bad reporter) {
 				if l != "dubbo" {
 					bad(key+".layouts", "%q is not a layout of this build; the only one is dubbo", l)
 				}
+			}
+			if r.ACL != "enforce" && r.ACL != "ignore" {
+				bad(key+".acl", "%q is not enforce or ignore", r.ACL)
 			}
 			if len(r.Layouts) == 0 {
 				bad(key+".layouts", "is empty")

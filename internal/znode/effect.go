@@ -3,6 +3,7 @@ package znode
 import (
 	"errors"
 	"math"
+	"strings"
 
 	"zkbridge/zkproto"
 )
@@ -40,7 +41,16 @@ func (x *Tx) create(e *Effect, parent *node, acl *access, gate int64, bound bool
 	parent.childrenApplied = x.zxid
 	parent.gate = max(parent.gate, gate)
 	x.undo = append(x.undo, undo{kind: undoAttach, n: n})
+	if strings.HasPrefix(n.path, quotaDir+"/") && !x.replay {
+		if of, ok := quotaNode(n.path, statsEnd); ok {
+			n.data = x.tree.counted(of)
+			e.Data = n.data
+		}
+	}
 	x.tree.attach(n)
+	if len(x.tree.quotas) > 0 {
+		x.count(n.path, 1, int64(len(n.data)), gate)
+	}
 	x.record(e, gate)
 	x.changed(Created, n)
 	x.steps = append(x.steps, step{typ: zkproto.EventCreated, path: n.path, acl: acl, gate: gate})
@@ -68,8 +78,12 @@ func (x *Tx) adopt(e *Effect, n *node, acl *access) {
 		n.parent.gate = gate
 	}
 	differs := !sameData(n.data, e.Data)
+	more := len(e.Data) - len(n.data)
 	x.save(n)
 	x.tree.restate(n, x.born(e, acl, gate))
+	if len(x.tree.quotas) > 0 {
+		x.count(n.path, 0, int64(more), gate)
+	}
 	x.record(e, gate)
 	x.changed(Adopted, n)
 	if differs {
@@ -96,6 +110,9 @@ func (x *Tx) delete(e *Effect, n *node, bound bool) {
 	x.before(n)
 	x.undo = append(x.undo, undo{kind: undoDetach, n: n})
 	x.tree.detach(n)
+	if len(x.tree.quotas) > 0 {
+		x.count(n.path, -1, -int64(len(n.data)), gate)
+	}
 	x.record(e, gate)
 	x.changed(Deleted, n)
 	x.steps = append(x.steps, step{typ: zkproto.EventDeleted, path: n.path, acl: n.acl, gate: gate})
@@ -109,9 +126,13 @@ func (x *Tx) write(n *node, data []byte) {
 
 func (x *Tx) setData(e *Effect, n *node) {
 	gate := x.touch(n)
-	x.tree.dataSize += int64(len(e.Data) - len(n.data))
+	more := int64(len(e.Data) - len(n.data))
+	x.tree.dataSize += more
 	n.data, n.version, n.mzxid, n.mtime = e.Data, e.Version, e.Mzxid, e.Mtime
 	n.applied = x.zxid
+	if len(x.tree.quotas) > 0 {
+		x.count(n.path, 0, more, gate)
+	}
 	x.record(e, gate)
 	x.changed(DataSet, n)
 	x.steps = append(x.steps, step{typ: zkproto.EventDataChanged, path: n.path, acl: n.acl, gate: gate})

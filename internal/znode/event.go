@@ -54,7 +54,7 @@ func (t *Tree) fire(s *step, zxid, floor int64) {
 			if h.identified != nil {
 				ids = h.identified.Identities()
 			}
-			if !s.acl.allows(zkproto.PermRead, ids) {
+			if !t.permits(s.path, s.acl, zkproto.PermRead, ids) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package znode
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"zkbridge/zkproto"
@@ -117,6 +118,9 @@ func (t *Tree) attach(n *node) {
 	t.nodes[n.path] = n
 	t.dataSize += n.size()
 	t.own(n)
+	if strings.HasPrefix(n.path, quotaDir+"/") {
+		t.arm(n)
+	}
 }
 
 // detach takes n, which has no children, from its parent.
@@ -134,6 +138,9 @@ func (t *Tree) detach(n *node) {
 	delete(t.nodes, n.path)
 	t.dataSize -= n.size()
 	t.disown(n)
+	if strings.HasPrefix(n.path, quotaDir+"/") {
+		t.disarm(n)
+	}
 }
 
 // restate gives n another state, its owner and the sums included.

@@ -363,8 +363,8 @@ func TestRunWritesUntilTheEnd(t *testing.T) {
 		<-free
 		require.Equal(t, r.Zxid, tree.Durable())
 		synctest.Wait()
-		cancel()
 		r = create(t, tree, "/b", "", 0)
+		cancel()
 		require.NoError(t, <-done)
 		require.Equal(t, r.Zxid, tree.Durable(), "what was queued when it ended is written")
 		create(t, tree, "/c", "", 0)

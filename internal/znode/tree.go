@@ -16,6 +16,18 @@ type Config struct {
 	Now      func() time.Time // nil: time.Now
 	Store    *Store           // nil: memory only, the clock starts at 0 and nothing waits for a disk
 	Hook     Hook             // nil: nobody listens
+
+	// IgnoreACL names the paths at which ACLs are kept but refuse nobody. It is
+	// asked under the lock, and only where one would refuse. Nil: none.
+	IgnoreACL func(path string) bool
+
+	// EnforceQuota refuses clients what the hard limits of a quota do not allow.
+	// Usage is counted in any case.
+	EnforceQuota bool
+	// OverQuota is told of each change by a client that exceeds a limit of the
+	// quota on path, where quotas are enforced: it is refused if the limit is hard.
+	// It is called under the lock and must not block. Nil: nobody is told.
+	OverQuota func(path string, hard bool)
 }
 
 // Tree is the tree of znodes.
@@ -25,6 +37,9 @@ type Tree struct {
 	now      func() time.Time
 	store    *Store
 	hook     Hook
+	lenient  func(path string) bool // Config.IgnoreACL
+	enforce  bool                   // quotas
+	over     func(path string, hard bool)
 	open     *access // world:anyone:cdrwa
 	readOnly *access // world:anyone:r
 	root     *node
@@ -38,6 +53,7 @@ type Tree struct {
 	ending     map[int64]struct{} // sessions that ReduceSession has begun to clean up
 	passing    map[*node]struct{} // containers and TTL nodes: what a Reaper looks at
 	deleteGate int64              // newest delete of a persistent node: what an absence shows
+	quotas     map[string]*quota  // by the path that they are about
 	dataSize   int64
 	ephemerals int
 	watches    watchTable
@@ -61,6 +77,7 @@ func New(cfg Config) (*Tree, error) {
 	}
 	t.reserved = cfg.Reserved
 	t.hook = cfg.Hook
+	t.lenient, t.enforce, t.over = cfg.IgnoreACL, cfg.EnforceQuota, cfg.OverQuota
 	t.store = cfg.Store
 	t.now = cfg.Now
 	if t.now == nil {
@@ -107,6 +124,7 @@ func (t *Tree) restarted() {
 	defer t.mu.Unlock()
 	x := t.begin(Origin{Kind: Log, Why: "start"})
 	defer x.end()
+	t.recount()
 	paths := make([]string, 0, len(t.nodes))
 	t.deleteGate = 0
 	for path, n := range t.nodes {

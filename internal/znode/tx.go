@@ -241,7 +241,8 @@ type Create struct {
 // only if the data differs.
 //
 // Errors, in this order: BadArguments (null: MarshallingError), InvalidACL,
-// NoNode, NoAuth, BadArguments, NodeExists, NoChildrenForEphemerals.
+// NoNode, NoAuth, BadArguments, NodeExists, NoChildrenForEphemerals,
+// QuotaExceeded.
 func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	t := x.tree
 	slash := strings.LastIndexByte(c.Path, '/')
@@ -276,6 +277,11 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	if old := t.nodes[path]; old != nil {
 		switch {
 		case t.imported(old) && !c.Sequential:
+			if len(t.quotas) > 0 {
+				if err := x.within(path, 0, int64(len(c.Data)-len(old.data))); err != nil {
+					return "", st, err
+				}
+			}
 			e.Kind = EffectAdopt
 			x.fresh(&e)
 			e.Pzxid = x.zxid
@@ -290,8 +296,14 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	if parent.kind == Ephemeral {
 		return "", st, x.refuse(parent, zkproto.NoChildrenForEphemerals)
 	}
-	n := x.add(&e, parent, acl, c.Sequential, false)
-	return path, n.stat(), nil
+	if len(t.quotas) > 0 {
+		if err := x.within(path, 1, int64(len(c.Data))); err != nil {
+			return "", st, err
+		}
+	}
+	st = x.add(&e, parent, acl, c.Sequential, false).stat()
+	st.DataLength = int32(len(c.Data)) // that of new stats of a quota are others
+	return path, st, nil
 }
 
 // unsound is why create and delete do not take path: of a null they do not
@@ -346,11 +358,17 @@ func (x *Tx) Delete(path string, version int32) error {
 // SetData replaces the data of a node and returns the Stat after it. data is
 // kept, not copied. version -1 matches any.
 //
-// Errors, in this order: BadArguments, NoNode, NoAuth, BadVersion.
+// Errors, in this order: BadArguments, NoNode, NoAuth, QuotaExceeded,
+// BadVersion.
 func (x *Tx) SetData(path string, data []byte, version int32) (zkproto.Stat, error) {
 	n, err := x.target(path, zkproto.PermWrite)
 	if err != nil {
 		return zkproto.Stat{}, err
+	}
+	if len(x.tree.quotas) > 0 {
+		if err := x.within(path, 0, int64(len(data)-len(n.data))); err != nil {
+			return zkproto.Stat{}, err
+		}
 	}
 	if version != -1 && version != n.version {
 		return zkproto.Stat{}, x.refuse(n, zkproto.BadVersion)
@@ -447,7 +465,7 @@ func (x *Tx) target(path string, want int32) (*node, error) {
 
 // may checks the ACL for clients; what the bridge does itself is not checked.
 func (x *Tx) may(n *node, want int32) bool {
-	return x.origin.Kind != Operation || n.acl.allows(want, x.origin.Identities)
+	return x.origin.Kind != Operation || x.tree.permits(n.path, n.acl, want, x.origin.Identities)
 }
 
 // saw notes that the outcome gives away how n stands.

@@ -44,7 +44,7 @@ func (v *View) readable(path string, ids []Identity) (*node, error) {
 	if n == nil {
 		return nil, zkproto.NoNode
 	}
-	if !n.acl.allows(zkproto.PermRead, ids) {
+	if !v.tree.permits(n.path, n.acl, zkproto.PermRead, ids) {
 		return nil, zkproto.NoAuth
 	}
 	return n, nil
@@ -110,7 +110,7 @@ func (v *View) ACL(path string, ids []Identity) ([]zkproto.ACL, zkproto.Stat, er
 	switch {
 	case n == nil:
 		return nil, zkproto.Stat{}, zkproto.NoNode
-	case n.acl.allows(zkproto.PermAdmin, ids):
+	case v.tree.permits(n.path, n.acl, zkproto.PermAdmin, ids):
 		return n.acl.list, n.stat(), nil
 	case n.acl.allows(zkproto.PermRead, ids):
 		return n.acl.masked(), n.stat(), nil
