@@ -11,11 +11,10 @@ func Avoided() []Avoidance {
 	return []Avoidance{
 		{"Clients from the future", "a client tells the last zxid that it has seen"},
 		{"setWatches above the frame limit", "no frame is that long"},
-		{"Null where a value is needed", "data and lists of ACLs are null at times, paths, schemes and ids never"},
-		{"multiRead", "not sent"},
 		{"deleteContainer", "not sent"},
 		{"createSession", "not sent"},
 		{"The end of a session with more than 256 ephemeral nodes", "no session has that many"},
 		{"After a restart", "nothing restarts"},
+		{"Changes sent behind a setACL, or behind a container that is said to be ephemeral", "not sent at once, see Request.alone and Request.writes"},
 	}
 }

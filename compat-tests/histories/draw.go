@@ -97,6 +97,7 @@ func request() *rapid.Generator[Request] {
 	add(3, watches())
 	add(2, setWatches())
 	add(2, other())
+	add(1, multiRead())
 	add(1, short(rapid.OneOf(create(), deletion(), setData(), read(), setACL(), multi(), watches(), setWatches())))
 	return rapid.OneOf(list...)
 }
@@ -108,7 +109,7 @@ func alone() *rapid.Generator[Request] {
 			{Scheme: "digest", Auth: []byte(users[0].auth)}, {Scheme: "digest", Auth: []byte(users[1].auth)},
 			{Scheme: "digest", Auth: []byte(users[0].auth)}, {Scheme: "digest", Auth: []byte(users[1].auth)},
 			{Scheme: "digest", Auth: []byte("nocolon")}, {Scheme: "digest", Auth: []byte{}}, {Scheme: "digest", Auth: []byte("a:b:c")},
-			{Scheme: "digest"}, {Scheme: "ip", Auth: []byte("x")}, {Scheme: "world", Auth: []byte("anyone")}, {Scheme: "auth"}, {Scheme: "nobody", Auth: []byte("x")},
+			{Scheme: "digest", Auth: []byte("super:secret")}, {Scheme: "digest"}, {Scheme: zkproto.Null, Auth: []byte("x")}, {Scheme: "ip", Auth: []byte("x")}, {Scheme: "world", Auth: []byte("anyone")}, {Scheme: "auth"}, {Scheme: "nobody", Auth: []byte("x")},
 		}).Draw(t, "auth")
 		return Request{Xid: rapid.SampledFrom([]int32{zkproto.XidAuth, 0}).Draw(t, "xid"), Op: zkproto.OpAuth, Body: &a}
 	})
@@ -139,7 +140,7 @@ func path() *rapid.Generator[string] {
 	for i := range odd {
 		odd[i] = wire.Root + odd[i]
 	}
-	odd = append(odd, "nope", "a", "/nowhere/x", wire.Root)
+	odd = append(odd, "nope", "a", "/nowhere/x", wire.Root, zkproto.Null)
 	list := many(20, rapid.SampledFrom(nodes()))
 	return rapid.OneOf(append(list, rapid.SampledFrom(odd))...)
 }
@@ -171,6 +172,7 @@ func acl() *rapid.Generator[[]zkproto.ACL] {
 	wrong := rapid.SampledFrom([]zkproto.ACL{
 		{Perms: 31, Scheme: "world", ID: "bob"}, {Perms: 31, Scheme: "digest", ID: "no parts"}, {Perms: 31, Scheme: "digest", ID: "a:b:c"}, {Perms: 31, Scheme: "ip", ID: "nowhere"},
 		{Perms: 31, Scheme: "ip", ID: "10.0.0.0/40"}, {Perms: 31, Scheme: "x509", ID: "CN=a"}, {Perms: 31, Scheme: "super", ID: "a"}, {Perms: 31}, {Perms: 31, Scheme: "nobody", ID: "x"},
+		{Perms: 31, Scheme: "world", ID: zkproto.Null}, {Perms: 31, Scheme: "digest", ID: zkproto.Null}, {Perms: 31, Scheme: zkproto.Null, ID: "x"}, {Perms: 31, Scheme: "auth", ID: zkproto.Null},
 	})
 	list := many(14, rapid.Just(zkproto.WorldAnyone()))
 	list = append(list, many(4, rapid.SliceOfN(entry, 1, 3))...)
@@ -188,7 +190,7 @@ type created struct {
 	ttl   int64
 }
 
-func creation(multi bool) *rapid.Generator[created] {
+func creation() *rapid.Generator[created] {
 	kinds := []struct {
 		op    zkproto.OpCode
 		flags zkproto.CreateFlags
@@ -196,14 +198,14 @@ func creation(multi bool) *rapid.Generator[created] {
 		{zkproto.OpCreate, zkproto.FlagPersistent}, {zkproto.OpCreate2, zkproto.FlagPersistent}, {zkproto.OpCreate, zkproto.FlagEphemeral}, {zkproto.OpCreate, zkproto.FlagPersistent},
 		{zkproto.OpCreate, zkproto.FlagPersistentSequential}, {zkproto.OpCreate2, zkproto.FlagEphemeral}, {zkproto.OpCreate, zkproto.FlagEphemeralSequential}, {zkproto.OpCreate2, zkproto.FlagPersistentSequential},
 		{zkproto.OpCreateContainer, zkproto.FlagContainer}, {zkproto.OpCreate, zkproto.FlagContainer}, {zkproto.OpCreateContainer, zkproto.FlagEphemeral}, {zkproto.OpCreateContainer, zkproto.FlagPersistentSequential},
-		{zkproto.OpCreate, zkproto.FlagTTL}, {zkproto.OpCreate, 7}, {zkproto.OpCreate2, -1}, {zkproto.OpCreateTTL, zkproto.FlagTTL}, {zkproto.OpCreateTTL, zkproto.FlagTTLSequential},
+		{zkproto.OpCreateTTL, zkproto.FlagTTL}, {zkproto.OpCreate, zkproto.FlagTTL}, {zkproto.OpCreate, 7}, {zkproto.OpCreate2, -1}, {zkproto.OpCreateTTL, zkproto.FlagTTL}, {zkproto.OpCreateTTL, zkproto.FlagTTLSequential},
 	}
 	kind := rapid.SampledFrom(kinds)
 	common := rapid.SampledFrom(kinds[:8])
 	odd := []string{wire.Root + "/.", "/", "", "/zookeeper", wire.Root + "/a/"}
 	return rapid.Custom(func(t *rapid.T) created {
 		k := rapid.OneOf(common, common, common, kind).Draw(t, "kind")
-		c := created{op: k.op, flags: k.flags, ttl: 1000}
+		c := created{op: k.op, flags: k.flags, ttl: rapid.SampledFrom([]int64{1000, 1, 1 << 39, 0, -1, 1 << 40}).Draw(t, "ttl")}
 		c.path = path().Draw(t, "path")
 		if k.flags.Sequential() {
 			i := rapid.IntRange(0, 9).Draw(t, "prefix")
@@ -214,15 +216,12 @@ func creation(multi bool) *rapid.Generator[created] {
 		}
 		c.data = data().Draw(t, "data")
 		c.acl = acl().Draw(t, "acl")
-		if multi && c.acl == nil {
-			c.acl = []zkproto.ACL{} // null is met in whole requests
-		}
 		return c
 	})
 }
 
 func create() *rapid.Generator[Request] {
-	return rapid.Map(creation(false), func(c created) Request {
+	return rapid.Map(creation(), func(c created) Request {
 		if c.op == zkproto.OpCreateTTL {
 			return Request{Op: c.op, Body: &zkproto.CreateTTLRequest{Path: c.path, Data: c.data, ACL: c.acl, Flags: c.flags, TTL: c.ttl}}
 		}
@@ -285,7 +284,7 @@ func read() *rapid.Generator[Request] {
 }
 
 func multi() *rapid.Generator[Request] {
-	made := rapid.Map(creation(true), func(c created) zkproto.MultiOp {
+	made := rapid.Map(creation(), func(c created) zkproto.MultiOp {
 		return zkproto.MultiOp{Op: c.op, Path: c.path, Data: c.data, ACL: c.acl, Flags: c.flags, TTL: c.ttl}
 	})
 	changed := rapid.Custom(func(t *rapid.T) zkproto.MultiOp {
@@ -300,6 +299,17 @@ func multi() *rapid.Generator[Request] {
 	ops := rapid.SliceOf(rapid.OneOf(append(append(many(9, made), many(9, changed)...), wrong)...))
 	return rapid.Map(ops, func(ops []zkproto.MultiOp) Request {
 		return Request{Op: zkproto.OpMulti, Body: &zkproto.MultiRequest{Ops: ops}}
+	})
+}
+
+func multiRead() *rapid.Generator[Request] {
+	part := func(op zkproto.OpCode) *rapid.Generator[zkproto.MultiOp] {
+		return rapid.Map(anyPath(), func(p string) zkproto.MultiOp { return zkproto.MultiOp{Op: op, Path: p} })
+	}
+	wrong := rapid.Just(zkproto.MultiOp{Op: zkproto.OpCheck, Path: wire.Root, Version: -1})
+	parts := append(many(5, part(zkproto.OpGetData)), many(5, part(zkproto.OpGetChildren))...)
+	return rapid.Map(rapid.SliceOf(rapid.OneOf(append(parts, wrong)...)), func(ops []zkproto.MultiOp) Request {
+		return Request{Op: zkproto.OpMultiRead, Body: &zkproto.MultiReadRequest{Ops: ops}}
 	})
 }
 

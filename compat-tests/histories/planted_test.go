@@ -131,7 +131,9 @@ func once(l lie, told *atomic.Int32) lie {
 // TestPlantedBugs compares the bridge with a bridge that lies once.
 func TestPlantedBugs(t *testing.T) {
 	honest := control.Start(t, control.Bridge, options()).Addr()
-	liar := newLiar(t, control.Start(t, control.Bridge, control.Options{Tick: options().Tick, MaxSession: options().MaxSession, Dir: control.ScratchDir(t, "liar")}).Addr())
+	other := options()
+	other.Dir = control.ScratchDir(t, "liar")
+	liar := newLiar(t, control.Start(t, control.Bridge, other).Addr())
 	pair := newPair(t, honest, liar.addr())
 	truth := *liar.lie.Load()
 	require.Empty(t, pair.play(sample()), "without a lie")
