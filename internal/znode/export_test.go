@@ -67,3 +67,9 @@ func (t *Tree) Passing() map[string]int64 {
 	}
 	return all
 }
+
+// QuotaText reads a quota's text and writes it.
+func QuotaText(data []byte) ([]byte, bool) {
+	q, ok := readQuota(data)
+	return q.appendTo(nil), ok
+}
