@@ -4,7 +4,7 @@ package zkproto
 // the connection is closed behind AuthFailed.
 type AuthRequest struct {
 	Type   int32 // 0; ignored
-	Scheme string
+	Scheme string // or [Null]
 	Auth   []byte
 }
 
@@ -12,7 +12,7 @@ type AuthRequest struct {
 func (m *AuthRequest) Decode(body []byte) error {
 	r := reader{src: body}
 	m.Type = r.int32()
-	m.Scheme = r.string()
+	m.Scheme = r.nullable()
 	m.Auth = r.buffer()
 	return r.done("auth")
 }

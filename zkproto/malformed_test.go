@@ -68,7 +68,6 @@ func TestMalformed(t *testing.T) {
 		{"multiRead with a read behind a write", &zkproto.MultiReadRequest{}, raw(part(two, pathA+zero), part(four, pathA+"\x00"), lastOp)},
 		{"multiRead with a write behind a read", &zkproto.MultiReadRequest{}, raw(part(four, pathA+"\x00"), part(two, pathA+zero), lastOp)},
 		{"result of unknown type", &zkproto.MultiResponse{}, raw(part("\x00\x00\x00\x09", pathA), lastOp)},
-		{"null scheme", &zkproto.AuthRequest{}, raw(zero, minus1, dataX)},
 		{"empty connect request", &zkproto.ConnectRequest{}, nil},
 		{"connect request without password", &zkproto.ConnectRequest{}, make([]byte, 24)},
 		{"password beyond the frame", &zkproto.ConnectRequest{}, append(make([]byte, 24), "\x00\x00\x00\x10short"...)},
@@ -109,6 +108,7 @@ func TestTolerated(t *testing.T) {
 			Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: zkproto.Null, ID: "/a"}}}},
 		{"null acl id", &zkproto.SetACLRequest{}, raw(pathA, one, zero, pathA, minus1, zero), &zkproto.SetACLRequest{
 			Path: "/a", ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}},
+		{"null scheme of an auth", &zkproto.AuthRequest{}, raw(zero, minus1, minus1), &zkproto.AuthRequest{Scheme: zkproto.Null}},
 		{"null path", &zkproto.DeleteRequest{}, raw(minus1, zero), &zkproto.DeleteRequest{Path: zkproto.Null}},
 		{"null path of a sync", &zkproto.SyncRequest{}, raw(minus1), &zkproto.SyncRequest{Path: zkproto.Null}},
 		{"null path in a multiRead", &zkproto.MultiReadRequest{}, raw(part(four, minus1+"\x00"), lastOp), &zkproto.MultiReadRequest{

@@ -281,7 +281,7 @@ func TestAuth(t *testing.T) {
 	stranger.fails(zkproto.NoAuth, zkproto.OpGetData, &zkproto.GetDataRequest{Path: "/mine"})
 
 	for _, m := range []zkproto.AuthRequest{
-		{Scheme: "kerberos", Auth: []byte("x")}, {Scheme: "world", Auth: []byte("anyone")}, {Scheme: "digest"},
+		{Scheme: "kerberos", Auth: []byte("x")}, {Scheme: "world", Auth: []byte("anyone")}, {Scheme: "digest"}, {Scheme: zkproto.Null},
 	} {
 		c := b.connect()
 		f := c.fails(zkproto.AuthFailed, zkproto.OpAuth, &m)
