@@ -73,7 +73,7 @@ func (t *Tree) permits(path string, a *access, want int32, ids []Identity) bool 
 // names. Schemes without a provider match nobody.
 func matches(e zkproto.ACL, id string) bool {
 	switch e.Scheme {
-	case "digest":
+	case "digest", "x509":
 		return e.ID == id
 	case "ip":
 		return ipMatches(e.ID, id)
@@ -134,10 +134,14 @@ func (t *Tree) settle(list []zkproto.ACL, ids []Identity) (*access, error) {
 			if !validIP(e.ID) {
 				return nil, zkproto.InvalidACL
 			}
+		case "x509":
+			if !t.x509 || !validName(e.ID) {
+				return nil, zkproto.InvalidACL
+			}
 		case "auth":
 			before := len(settled)
 			for _, id := range ids {
-				if id.Scheme == "digest" {
+				if id.Scheme == "digest" || id.Scheme == "x509" {
 					settled = append(settled, zkproto.ACL{Perms: e.Perms, Scheme: id.Scheme, ID: id.ID})
 				}
 			}

@@ -21,6 +21,9 @@ type Config struct {
 	// asked under the lock, and only where one would refuse. Nil: none.
 	IgnoreACL func(path string) bool
 
+	// X509 says that clients may show certificates: x509 is then a scheme of ACLs.
+	X509 bool
+
 	// EnforceQuota refuses clients what the hard limits of a quota do not allow.
 	// Usage is counted in any case.
 	EnforceQuota bool
@@ -39,6 +42,7 @@ type Tree struct {
 	hook     Hook
 	lenient  func(path string) bool // Config.IgnoreACL
 	enforce  bool                   // quotas
+	x509     bool                   // Config.X509
 	over     func(path string, hard bool)
 	open     *access // world:anyone:cdrwa
 	readOnly *access // world:anyone:r
@@ -77,7 +81,7 @@ func New(cfg Config) (*Tree, error) {
 	}
 	t.reserved = cfg.Reserved
 	t.hook = cfg.Hook
-	t.lenient, t.enforce, t.over = cfg.IgnoreACL, cfg.EnforceQuota, cfg.OverQuota
+	t.lenient, t.x509, t.enforce, t.over = cfg.IgnoreACL, cfg.X509, cfg.EnforceQuota, cfg.OverQuota
 	t.store = cfg.Store
 	t.now = cfg.Now
 	if t.now == nil {
