@@ -400,6 +400,12 @@ func (s *Spaces) fixed() (roots []Location) {
 	return roots
 }
 
+// Configured tells whether a target is one that the configuration names, not
+// one that a path has turned up.
+func (s *Spaces) Configured(t Target) bool {
+	return slices.ContainsFunc(s.fixed(), func(l Location) bool { return l.Target == t })
+}
+
 func (at *step) each(fn func(*root)) {
 	if at.root != nil {
 		fn(at.root)

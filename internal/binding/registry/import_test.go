@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,6 +197,35 @@ func TestRefusedSubscriptions(t *testing.T) {
 		n.set(nil, nil)
 		after(time.Minute)
 		require.Equal(t, []string{dubboA.name()}, r.children(dubboA.dir()))
+	})
+}
+
+// A directory of a client whose name the registry does not take for a namespace
+// is nothing to wait for at the next start; one of the configuration is.
+func TestIllegalTarget(t *testing.T) {
+	layouts := []translate.Layout{translate.NewDubbo("c1")}
+	spaces := []claims.Space{
+		{Name: "pattern", Namespace: "{t}", Group: "g", Roots: []claims.Root{{Pattern: "/apps/{t}/dubbo", Layouts: layouts}}},
+		{Name: "fixed", Namespace: "public", Group: "DEFAULT_GROUP", Roots: []claims.Root{{Pattern: "/dubbo", Layouts: layouts}}},
+	}
+	start := func(t *testing.T, spaces []claims.Space) *rig {
+		b := ownRegistry(t, embedded.Config{}, owner)
+		b.register(dubboB.service(), dubboB.native())
+		return newRig(t, b, options{spaces: spaces, prepare: func(r *rig) { r.mkdir("/apps/no such/dubbo") }})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, spaces)
+		ready, reason := r.binding.Ready()
+		require.True(t, ready, reason)
+		require.Equal(t, []string{dubboB.name()}, r.children(dubboB.dir()))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		wrong := slices.Clone(spaces)
+		wrong[1].Namespace = "no such"
+		r := start(t, wrong)
+		ready, reason := r.binding.Ready()
+		require.False(t, ready)
+		require.Contains(t, reason, "no such")
 	})
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -129,7 +130,13 @@ func (f *follower) run(ctx context.Context) {
 		}
 		f.failures.Add(1)
 		if err != nil {
-			f.gate.refused(err)
+			if errors.Is(err, registryclient.ErrInvalid) && !f.cfg.Book.Spaces().Configured(f.target) {
+				// A client's directory must not close the bridge: what is no name to the
+				// registry has nothing in it.
+				f.gate.named(f.target, nil)
+			} else {
+				f.gate.refused(err)
+			}
 			if attempt == 0 {
 				f.log.Error("the registry does not let us see which services there are", "target", f.target.String(), "error", err)
 			}
