@@ -3,7 +3,7 @@ package zkproto
 // AuthRequest adds an identity to the connection (100). The reply has no body;
 // the connection is closed behind AuthFailed.
 type AuthRequest struct {
-	Type   int32 // 0; ignored
+	Type   int32  // 0; ignored
 	Scheme string // or [Null]
 	Auth   []byte
 }
