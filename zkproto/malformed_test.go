@@ -45,7 +45,6 @@ func TestMalformed(t *testing.T) {
 		{"negative data length", &zkproto.CreateRequest{}, raw(pathA, minus2, anyone, zero)},
 		{"huge data length", &zkproto.SetDataRequest{}, raw(pathA, huge, "x", minus1)},
 		{"huge acl count", &zkproto.CreateRequest{}, raw(pathA, dataX, huge, zero)},
-		{"null acl id in a multi", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+one+zero+pathA+minus1+zero), lastOp)},
 		{"null path in a multi", &zkproto.MultiRequest{}, raw(part(two, minus1+zero), lastOp)},
 		{"no flags", &zkproto.CreateRequest{}, raw(pathA, dataX, anyone)},
 		{"no ttl", &zkproto.CreateTTLRequest{}, raw(pathA, dataX, anyone, zero)},
@@ -108,6 +107,8 @@ func TestTolerated(t *testing.T) {
 			Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: zkproto.Null, ID: "/a"}}}},
 		{"null acl id", &zkproto.SetACLRequest{}, raw(pathA, one, zero, pathA, minus1, zero), &zkproto.SetACLRequest{
 			Path: "/a", ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}},
+		{"null acl id in a multi", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+one+zero+pathA+minus1+zero), lastOp), &zkproto.MultiRequest{
+			Ops: []zkproto.MultiOp{{Op: zkproto.OpCreate, Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}}}},
 		{"null scheme of an auth", &zkproto.AuthRequest{}, raw(zero, minus1, minus1), &zkproto.AuthRequest{Scheme: zkproto.Null}},
 		{"null path", &zkproto.DeleteRequest{}, raw(minus1, zero), &zkproto.DeleteRequest{Path: zkproto.Null}},
 		{"null path of a sync", &zkproto.SyncRequest{}, raw(minus1), &zkproto.SyncRequest{Path: zkproto.Null}},

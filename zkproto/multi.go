@@ -1,9 +1,6 @@
 package zkproto
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // multiHeaderSize is the length of the header in front of every part of a
 // multi: type, done, error.
@@ -71,11 +68,6 @@ func (m *MultiReadRequest) Writes() bool { return len(m.Ops) > 0 && !m.Ops[0].re
 
 func (o *MultiOp) read() bool { return o.Op == OpGetChildren || o.Op == OpGetData }
 
-// null reports whether a string is missing that ZooKeeper needs to make an Op.
-func (o *MultiOp) null() bool {
-	return o.Path == Null || slices.ContainsFunc(o.ACL, func(a ACL) bool { return a.Scheme == Null || a.ID == Null })
-}
-
 // AppendTo appends the request.
 func (m *MultiReadRequest) AppendTo(dst []byte) []byte { return appendMulti(dst, m.Ops) }
 
@@ -108,8 +100,8 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 		case r.err != nil:
 		case kind == OpMulti && o.read():
 			r.fail("%v cannot be part of a %v", op, kind)
-		case kind == OpMulti && o.null():
-			r.fail("null string in %v", op)
+		case kind == OpMulti && o.Path == Null:
+			r.fail("null path in %v", op)
 		case len(ops) > 0 && o.read() != ops[0].read():
 			r.fail("%v beside %v", op, ops[0].Op)
 		}

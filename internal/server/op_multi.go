@@ -11,7 +11,8 @@ import (
 // zxid. If one fails the header still says OK, and the body lists an error for
 // each: OK in front of the one that failed, its code, RuntimeInconsistency behind
 // it. A body that cannot be decoded spends a zxid, unlike that of other writes,
-// unless it is a null ACL that it fails on (PrepRequestProcessor).
+// unless it is a null ACL that it fails on (PrepRequestProcessor). A null in an ACL
+// that an operation stumbles over is taken for such a body, too.
 //
 // Inside multi the flags may make a container of a plain create, and every
 // create but opcode 1 is answered as create2. Of a createTTL the flags alone say
@@ -34,6 +35,9 @@ func (d *desk) multiStage(x *znode.Tx) error {
 	results := d.results.Results[:0]
 	for i := range d.req.multi.Ops {
 		r, err := d.part(x, &d.req.multi.Ops[i])
+		if errors.Is(err, zkproto.MarshallingError) {
+			return err
+		}
 		if err != nil {
 			return d.multiFail(i, err)
 		}
@@ -107,6 +111,10 @@ func (d *desk) multiFail(i int, err error) error {
 }
 
 func (d *desk) multiReply(r znode.Result) {
+	if errors.Is(r.Err, zkproto.MarshallingError) {
+		d.headerReply(r)
+		return
+	}
 	if r.Err != nil {
 		if _, ok := d.outcome(r.Err); !ok {
 			return

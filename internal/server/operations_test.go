@@ -227,10 +227,18 @@ func TestMulti(t *testing.T) {
 		{{Op: zkproto.OpGetData, Path: "/m"}},
 		{{Op: zkproto.OpCreate, Path: "/m/x", ACL: acl, Flags: 9}},
 		{{Op: zkproto.OpCreate, Path: "/m/x", ACL: acl, Flags: zkproto.FlagTTL}},
+		{{Op: zkproto.OpCreate, Path: "/m/new", ACL: acl}, {Op: zkproto.OpCreate, Path: "/m/x", ACL: []zkproto.ACL{{Perms: zkproto.PermAll, Scheme: "world", ID: zkproto.Null}}}},
 	} {
 		before := c.zxid
 		require.Equal(t, before+1, c.fails(zkproto.MarshallingError, zkproto.OpMulti, &zkproto.MultiRequest{Ops: ops}).Zxid)
 	}
+	c.fails(zkproto.NoNode, zkproto.OpExists, &zkproto.ExistsRequest{Path: "/m/new"})
+	f = c.ok(zkproto.OpMulti, &zkproto.MultiRequest{Ops: []zkproto.MultiOp{ // the null is not reached
+		{Op: zkproto.OpCreate, Path: "/m/x", ACL: []zkproto.ACL{{Scheme: "nobody"}, {Scheme: "world", ID: zkproto.Null}}},
+	}})
+	require.NoError(t, m.Decode(f.body))
+	require.Equal(t, zkproto.InvalidACL, m.Results[0].Err)
+
 	before := c.zxid
 	null := []zkproto.MultiOp{{Op: zkproto.OpCreate, Path: "/m/x"}}
 	require.Equal(t, before, c.fails(zkproto.MarshallingError, zkproto.OpMulti, &zkproto.MultiRequest{Ops: null}).Zxid)
