@@ -26,6 +26,11 @@ func TestDifferencesAreTold(t *testing.T) {
 		told[d.Title] = true
 		require.NotEqual(t, d.Real, d.Ours)
 	}
+	for title := range wire.Untold() {
+		require.Contains(t, told, title, "a heading in differences.md")
+		require.False(t, told[title], "%q is shown by a script", title)
+		told[title] = true
+	}
 	for title, used := range told {
 		require.True(t, used, "%q is in differences.md only", title)
 	}
