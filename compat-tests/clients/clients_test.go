@@ -1,0 +1,72 @@
+//go:build compat
+
+package clients
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"zkbridge/compat-tests/control"
+)
+
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch)) }
+
+// fetch gets every client before the tests begin.
+func fetch(ctx context.Context) error {
+	for _, c := range javaClients() {
+		if _, err := c.classpath(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kinds are the servers the clients run against. The registry of the third kind
+// is nothing that a client of a plain tree can see.
+func kinds(tb testing.TB) []control.Kind {
+	tb.Helper()
+	return slices.DeleteFunc(control.Selected(tb), func(k control.Kind) bool { return k == control.BridgeRegistry })
+}
+
+// Every client goes through its scenarios on the control and on the bridge, and
+// sees the same on both.
+func TestClients(t *testing.T) {
+	var targets []control.Target
+	for _, kind := range kinds(t) {
+		targets = append(targets, control.Start(t, kind, control.Options{
+			Tick: 500 * time.Millisecond, MinSession: 4 * time.Second, MaxSession: 20 * time.Second,
+			Lines: []string{"extendedTypesEnabled=false"}, // the bridge's default
+		}))
+	}
+	for _, c := range javaClients() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := control.ScratchDir(t, "program")
+			check(t, dir, play(t, relays(t, targets), dir, c.command(t)))
+		})
+	}
+}
+
+// check compares what a client saw on the bridge with what it saw on the control.
+func check(t *testing.T, dir string, seen map[string]*transcript) {
+	t.Helper()
+	for name, transcript := range seen {
+		transcript.keep(t, dir, name)
+		if len(transcript.order) == 0 {
+			t.Errorf("the client said nothing of %s", name)
+		}
+	}
+	reference := seen[string(control.ZooKeeper)]
+	if reference == nil {
+		t.Logf("the control was not selected: nothing to compare with")
+		return
+	}
+	for name, transcript := range seen {
+		if name != string(control.ZooKeeper) {
+			compare(t, name, reference, transcript)
+		}
+	}
+}
