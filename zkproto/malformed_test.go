@@ -60,6 +60,7 @@ func TestMalformed(t *testing.T) {
 		{"multi with unknown operation", &zkproto.MultiRequest{}, raw(part("\x00\x00\x03\x78", pathA), lastOp)},
 		{"multi with setACL", &zkproto.MultiRequest{}, raw(part("\x00\x00\x00\x07", pathA+anyone+zero), lastOp)},
 		{"multi with a read", &zkproto.MultiRequest{}, raw(part(four, pathA+"\x00"), lastOp)},
+		{"multi with illegal flags and a null acl", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+minus1+minus1), lastOp)},
 		{"multi with a null acl", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+minus1+zero), lastOp)},
 		{"multi with flags 7", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+"\x00\x00\x00\x07"), lastOp)},
 		{"multi with negative flags", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+minus1), lastOp)},
