@@ -145,12 +145,17 @@ func path() *rapid.Generator[string] {
 	return rapid.OneOf(append(list, rapid.SampledFrom(odd))...)
 }
 
-// anyPath is one that may be read.
+// anyPath is one that may be read. The root is not: every history adds to it.
 func anyPath() *rapid.Generator[string] {
+	return outside("/zookeeper", "/zookeeper/config", "/zookeeper/quota", "/nowhere", zkproto.Null)
+}
+
+// watched is a path to watch.
+func watched() *rapid.Generator[string] { return outside("/", "", "/zookeeper", "/nowhere") }
+
+func outside(others ...string) *rapid.Generator[string] {
 	list := many(12, path())
-	return rapid.OneOf(append(list, rapid.Just(wire.Root), rapid.SampledFrom([]string{
-		"/", "", "/zookeeper", "/zookeeper/config", "/zookeeper/quota", "/nowhere",
-	}))...)
+	return rapid.OneOf(append(list, rapid.Just(wire.Root), rapid.SampledFrom(others))...)
 }
 
 func data() *rapid.Generator[[]byte] {
@@ -315,7 +320,7 @@ func multiRead() *rapid.Generator[Request] {
 
 func watches() *rapid.Generator[Request] {
 	return rapid.Custom(func(t *rapid.T) Request {
-		p := anyPath().Draw(t, "path")
+		p := watched().Draw(t, "path")
 		n := rapid.SampledFrom([]int32{1, 0, 3, 2, 4, 5, 0, 1, 6, -1}).Draw(t, "kind")
 		switch rapid.SampledFrom([]zkproto.OpCode{zkproto.OpAddWatch, zkproto.OpCheckWatches, zkproto.OpAddWatch, zkproto.OpRemoveWatches}).Draw(t, "operation") {
 		case zkproto.OpCheckWatches:
@@ -359,7 +364,7 @@ func setWatches() *rapid.Generator[Request] {
 
 func other() *rapid.Generator[Request] {
 	return rapid.OneOf(
-		rapid.Map(anyPath(), func(p string) Request { return Request{Op: zkproto.OpSync, Body: &zkproto.SyncRequest{Path: p}} }),
+		rapid.Map(watched(), func(p string) Request { return Request{Op: zkproto.OpSync, Body: &zkproto.SyncRequest{Path: p}} }),
 		rapid.SampledFrom([]Request{
 			{Op: zkproto.OpGetEphemerals, Body: &zkproto.GetEphemeralsRequest{Prefix: "/"}},
 			{Op: zkproto.OpGetEphemerals, Body: &zkproto.GetEphemeralsRequest{Prefix: wire.Root + "/a"}},
