@@ -61,8 +61,10 @@ const (
 
 // Passing are the containers and TTL nodes, with the TTL in ms.
 func (t *Tree) Passing() map[string]int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	all := map[string]int64{}
-	for n := range t.passing {
+	for _, n := range t.passing {
 		all[n.path] = n.owner
 	}
 	return all

@@ -14,7 +14,7 @@ type node struct {
 	parent *node      // nil: the root
 	dir    *directory // nil until the first child
 	slot   int32      // place in parent.dir.children
-	own    int32      // place among its owner's ephemerals
+	own    int32      // place among its owner's ephemerals, or among what may be reaped
 	state
 }
 
@@ -160,7 +160,8 @@ func (t *Tree) own(n *node) {
 	switch n.kind {
 	case Ephemeral:
 	case Container, TTL:
-		t.passing[n] = struct{}{}
+		n.own = int32(len(t.passing))
+		t.passing = append(t.passing, n)
 		return
 	default:
 		return
@@ -175,7 +176,11 @@ func (t *Tree) disown(n *node) {
 	switch n.kind {
 	case Ephemeral:
 	case Container, TTL:
-		delete(t.passing, n)
+		last := len(t.passing) - 1
+		t.passing[n.own] = t.passing[last]
+		t.passing[n.own].own = n.own
+		t.passing[last] = nil
+		t.passing = t.passing[:last]
 		return
 	default:
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"zkbridge/zkproto"
@@ -39,8 +40,8 @@ func (r *Reaper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		for _, path := range r.candidates() {
-			if !r.reap(path) {
+		for _, c := range r.candidates() {
+			if c.kind == Container && r.Keep != nil && r.Keep(c.path) || !r.reap(c) {
 				continue
 			}
 			select {
@@ -52,18 +53,37 @@ func (r *Reaper) Run(ctx context.Context) error {
 	}
 }
 
-// candidates are the paths of what could be removed now, in order.
-func (r *Reaper) candidates() (paths []string) {
-	r.Tree.mu.RLock()
-	now := r.Tree.now().UnixMilli()
-	for n := range r.Tree.passing {
-		if r.due(n, now) {
-			paths = append(paths, n.path)
+// candidate is a node that could be removed.
+type candidate struct {
+	path string
+	kind Kind
+}
+
+// lookTogether is how many nodes are looked at while the lock is held.
+const lookTogether = 10000
+
+// candidates are what could be removed now, in the order of their paths. One that
+// changes its place meanwhile may be left out; the next look finds it.
+func (r *Reaper) candidates() (due []candidate) {
+	for from, more := 0, true; more; from += lookTogether {
+		more = r.look(from, &due)
+	}
+	slices.SortFunc(due, func(a, b candidate) int { return strings.Compare(a.path, b.path) })
+	return due
+}
+
+func (r *Reaper) look(from int, due *[]candidate) (more bool) {
+	t := r.Tree
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	now := t.now().UnixMilli()
+	to := min(from+lookTogether, len(t.passing))
+	for i := from; i < to; i++ {
+		if n := t.passing[i]; r.due(n, now) {
+			*due = append(*due, candidate{n.path, n.kind})
 		}
 	}
-	r.Tree.mu.RUnlock()
-	slices.Sort(paths)
-	return paths
+	return to < len(t.passing)
 }
 
 // due reports whether n has outlived its use. The tree's lock is held.
@@ -80,28 +100,19 @@ func (r *Reaper) due(n *node, now int64) bool {
 	return false
 }
 
-// reap removes the node at path if it is still due.
-func (r *Reaper) reap(path string) (removed bool) {
+// reap removes a node if it is still due.
+func (r *Reaper) reap(c candidate) (removed bool) {
 	t := r.Tree
-	t.mu.RLock()
-	n := t.nodes[path]
-	kept := n == nil || n.kind == Container && r.Keep != nil && r.Keep(path)
-	t.mu.RUnlock()
-	if kept {
-		return false
-	}
-	kind := Persistent
 	t.Update(Origin{Kind: Reaping, Why: "reaper"}, func(x *Tx) error {
-		n := t.nodes[path]
-		if n == nil || !r.due(n, x.time) { // it was used while we looked at others
+		n := t.nodes[c.path]
+		if n == nil || n.kind != c.kind || !r.due(n, x.time) { // it was used while we looked at others
 			return zkproto.NotEmpty
 		}
-		kind = n.kind
 		x.remove(n, false)
 		return nil
 	}, func(res Result) { removed = res.Err == nil })
 	if removed && r.Log != nil {
-		r.Log.Debug("node removed", "path", path, "kind", kind.String())
+		r.Log.Debug("node removed", "path", c.path, "kind", c.kind.String())
 	}
 	return removed
 }

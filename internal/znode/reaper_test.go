@@ -2,6 +2,7 @@ package znode_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,4 +165,24 @@ func TestPassingNodesAreKept(t *testing.T) {
 		})
 		require.NoError(t, store.Close())
 	}
+}
+
+// More nodes than are looked at together, some of them removed.
+func TestReaperOfMany(t *testing.T) {
+	reaping(t, znode.Reaper{Interval: time.Second, PerMinute: 1e9, TTL: true}, func(t *testing.T, tree *znode.Tree) {
+		const many = 21000
+		must(t, tree, func(x *znode.Tx) {
+			for i := range many {
+				ttl := int64(1 << 39)
+				if i%20 == 0 {
+					ttl = 1000
+				}
+				_, _, err := x.Create(znode.Create{Path: fmt.Sprintf("/n%d", i), Kind: znode.TTL, TTL: ttl, ACL: zkproto.WorldAnyone()})
+				require.NoError(t, err)
+			}
+		})
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		require.Len(t, tree.Passing(), many-many/20)
+	})
 }

@@ -55,7 +55,7 @@ type Tree struct {
 	nodes      map[string]*node
 	owners     map[int64][]*node  // ephemerals by owner
 	ending     map[int64]struct{} // sessions that ReduceSession has begun to clean up
-	passing    map[*node]struct{} // containers and TTL nodes: what a Reaper looks at
+	passing    []*node            // containers and TTL nodes: what a Reaper looks at
 	deleteGate int64              // newest delete of a persistent node: what an absence shows
 	quotas     map[string]*quota  // by the path that they are about
 	dataSize   int64
@@ -108,7 +108,6 @@ func bare() *Tree {
 		nodes:    make(map[string]*node),
 		owners:   make(map[int64][]*node),
 		ending:   make(map[int64]struct{}),
-		passing:  make(map[*node]struct{}),
 		watches:  newWatchTable(),
 	}
 	t.root = &node{path: "/", state: state{data: []byte{}, acl: t.open}}
