@@ -35,7 +35,7 @@ type options struct {
 
 // full takes about three minutes, quick about half a minute.
 var (
-	full  = options{rounds: 5, warmUp: 3 * time.Second, sampling: 2 * time.Second, readers: 32, writers: 64, watchers: 1000, providers: 20, idle: 5000, idleRuns: 3}
+	full  = options{rounds: 5, warmUp: 3 * time.Second, sampling: 1500 * time.Millisecond, readers: 32, writers: 64, watchers: 1000, providers: 20, idle: 5000, idleRuns: 3}
 	quick = options{rounds: 1, warmUp: 500 * time.Millisecond, sampling: 500 * time.Millisecond, readers: 8, writers: 8, watchers: 100, providers: 20, idle: 500, idleRuns: 1}
 )
 
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("cases", "", "only these cases, comma separated")
 	servers := flags.String("servers", strings.Join(allServers, ","), "only these servers, comma separated")
 	rounds := flags.Int("rounds", 0, "samples of each case on each server (default 5)")
-	sampling := flags.Duration("time", 0, "how long one sample lasts (default 2s)")
+	sampling := flags.Duration("time", 0, "how long one sample lasts (default 1.5s)")
 	file := flags.String("json", filepath.Join(control.CacheDir(), "bench.json"), "file for all samples, - for standard output")
 	jvm := flags.String("jvm", "-Xmx1000m", "flags of ZooKeeper's JVM; the default is that of its own start script")
 	if err := flags.Parse(args); err != nil {
