@@ -60,6 +60,10 @@ type Config struct {
 	// least 2.
 	Flushers int
 
+	// SuperUser is the subject (RFC 2253) of the client certificate that makes a
+	// connection super (X509AuthenticationProvider.superUser). "": none does.
+	SuperUser string
+
 	// FourLetterWords are the words answered (4lw.commands.whitelist); "*" is all
 	// that are known here. Nil: ruok srvr stat mntr conf isro.
 	FourLetterWords []string

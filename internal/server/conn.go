@@ -23,7 +23,8 @@ type conn struct {
 	srv      *Server
 	nc       net.Conn
 	listener net.Listener
-	raw      syscall.RawConn // nil if the socket cannot be tried without waiting
+	raw      syscall.RawConn // nil if input cannot be tried without waiting
+	secured  *secureConn     // nc, if it goes through TLS; else nil
 	peer     netip.AddrPort  // zero if the address is not of the internet
 	from     string          // peer's address without port: the key of the limit
 
@@ -57,21 +58,27 @@ type conn struct {
 	out    outbox
 }
 
-// newConn wraps an accepted connection.
-func (s *Server) newConn(nc net.Conn, ln net.Listener) *conn {
-	c := &conn{srv: s, nc: nc, listener: ln}
+// newConn wraps an accepted connection of the client at peer; from is what counts
+// for its limit.
+func (s *Server) newConn(nc net.Conn, f *Front, peer netip.AddrPort, from string) *conn {
+	c := &conn{srv: s, nc: nc, listener: f.Listener, peer: peer, from: from}
 	c.record.begin()
-	c.peer, c.from = address(nc)
 	var ids []znode.Identity
 	if c.peer.IsValid() {
 		ids = []znode.Identity{{Scheme: "ip", ID: c.from}}
 	}
 	c.identities.Store(&ids)
+	var raw syscall.RawConn
 	if sc, ok := nc.(syscall.Conn); ok && canTry {
-		if raw, err := sc.SyscallConn(); err == nil {
-			c.raw = raw
-			c.in.arrived = c.tryRead
-		}
+		raw, _ = sc.SyscallConn()
+	}
+	switch {
+	case f.TLS != nil:
+		c.secured = newSecureConn(nc, raw, f.TLS(), &s.outlet.chunks)
+		c.nc = c.secured
+	case raw != nil:
+		c.raw = raw
+		c.in.arrived = c.tryRead
 	}
 	c.out = outbox{outlet: &s.outlet, mark: func() { s.flushers.add(c) }, awaited: -1}
 	return c
@@ -153,9 +160,6 @@ func (c *conn) confine(doing string) {
 		"peer", c.String(), "session", c.sessionName(), "doing", doing, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	c.shut()
 }
-
-// secure reports whether the connection goes through TLS.
-func (c *conn) secure() bool { return false }
 
 // sessionName is the session in logs.
 func (c *conn) sessionName() string {

@@ -21,8 +21,14 @@ import (
 // client would knock for ever after this server lost its clock (ZOOKEEPER-832).
 // Its session is resumed if it is known, and then all its watches fire.
 func (c *conn) handshake(ctx context.Context) error {
-	if err := c.nc.SetReadDeadline(time.Now().Add(c.srv.cfg.HandshakeTimeout)); err != nil {
+	due := c.record.opened.Add(c.srv.cfg.HandshakeTimeout)
+	if err := c.nc.SetReadDeadline(due); err != nil {
 		return err
+	}
+	if c.secured != nil {
+		if err := c.shakeHands(due); err != nil {
+			return err
+		}
 	}
 	if err := c.need(4); err != nil {
 		return err

@@ -184,7 +184,12 @@ type frame struct {
 
 // raw opens a connection without a handshake.
 func (b *bench) raw() *client {
-	c := &client{t: b.t, nc: b.dial()}
+	return b.client(b.dial())
+}
+
+// client is the client's end of a connection.
+func (b *bench) client(nc net.Conn) *client {
+	c := &client{t: b.t, nc: nc}
 	c.r = bufio.NewReaderSize(c.nc, 512)
 	b.t.Cleanup(func() { _ = c.nc.Close() })
 	return c

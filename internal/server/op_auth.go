@@ -15,8 +15,9 @@ import (
 // The header's zxid is 0. It does not count as a sign of life of the session.
 //
 // digest takes any bytes but null; those that the super digest stands for make the
-// connection super beside. ip is there already, and succeeds. Every
-// other scheme is answered AuthFailed, and the connection closed.
+// connection super beside. ip is there already, and succeeds; so does x509 of a
+// client that showed a certificate. Every other scheme is answered AuthFailed, and
+// the connection closed.
 func (d *desk) auth(body []byte) error {
 	m := &d.req.auth
 	if err := m.Decode(body); err != nil {
@@ -29,7 +30,7 @@ func (d *desk) auth(body []byte) error {
 			d.c.identify(znode.Identity{Scheme: "super"})
 		}
 		d.c.identify(znode.Identity{Scheme: "digest", ID: id})
-	case m.Scheme == "ip":
+	case m.Scheme == "ip", m.Scheme == "x509" && d.c.certified.Load():
 	default:
 		d.srv.count.authFailed.Add(1)
 		if d.srv.accusers.may(d.c.from) {

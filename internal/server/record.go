@@ -11,7 +11,7 @@ import (
 // brings it up to date once for all requests that came together, so that it costs
 // a request nothing.
 type record struct {
-	opened time.Time // set at construction
+	opened time.Time // set at construction: when the socket was accepted
 
 	mu       sync.Mutex
 	op       string // of the last request, as cons names it; "": none since the last reset
@@ -37,7 +37,7 @@ func (t *times) average() time.Duration {
 }
 
 // begin sets what a connection starts with.
-func (r *record) begin() { r.opened, r.xid, r.zxid = time.Now(), -1, -1 }
+func (r *record) begin() { r.xid, r.zxid = -1, -1 }
 
 // answered notes the last request of several.
 func (r *record) answered(op string, xid int32, zxid int64) {

@@ -32,6 +32,7 @@ type Server struct {
 
 	mu         sync.Mutex
 	conns      map[*conn]struct{}
+	arrivals   map[*arrival]struct{}
 	perAddress map[string]int // connections
 	listeners  map[net.Listener]struct{}
 	draining   bool
@@ -53,6 +54,7 @@ func New(cfg Config) *Server {
 		},
 		flushers:   newFlushers(cfg.Flushers),
 		conns:      make(map[*conn]struct{}),
+		arrivals:   make(map[*arrival]struct{}),
 		perAddress: make(map[string]int),
 		listeners:  make(map[net.Listener]struct{}),
 		empty:      make(chan struct{}),
@@ -71,6 +73,12 @@ func New(cfg Config) *Server {
 // connection has ended. It returns an error if ln fails. Several listeners may
 // be served side by side.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	return s.ServeFront(ctx, Front{Listener: ln})
+}
+
+// ServeFront is Serve for a listener whose connections begin with something else.
+func (s *Server) ServeFront(ctx context.Context, f Front) error {
+	ln := f.Listener
 	attended, dismiss := context.WithCancel(context.WithoutCancel(ctx))
 	var attendants, readers sync.WaitGroup
 	for range s.cfg.Flushers {
@@ -85,7 +93,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		_ = ln.Close()
 		s.shutAll(ln)
 	})
-	err := s.accept(ctx, ln, &readers)
+	err := s.accept(ctx, &f, &readers)
 	if err != nil {
 		cancel()
 	}
@@ -96,7 +104,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 // accept takes connections from ln until ctx ends or the server drains.
-func (s *Server) accept(ctx context.Context, ln net.Listener, readers *sync.WaitGroup) error {
+func (s *Server) accept(ctx context.Context, f *Front, readers *sync.WaitGroup) error {
+	ln := f.Listener
 	defer ln.Close()
 	if !s.listen(ln) {
 		return nil
@@ -108,7 +117,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener, readers *sync.Wait
 		nc, err := ln.Accept()
 		if err == nil {
 			pause = 5 * time.Millisecond
-			s.admit(ctx, nc, ln, readers)
+			s.admit(ctx, nc, f, readers)
 			continue
 		}
 		if ctx.Err() != nil || s.isDraining() {
@@ -124,39 +133,6 @@ func (s *Server) accept(ctx context.Context, ln net.Listener, readers *sync.Wait
 		}
 		pause = min(2*pause, longest)
 	}
-}
-
-// admit starts a connection's reader, unless there are too many connections.
-func (s *Server) admit(ctx context.Context, nc net.Conn, ln net.Listener, readers *sync.WaitGroup) {
-	s.count.accepted.Add(1)
-	c := s.newConn(nc, ln)
-	s.mu.Lock()
-	var refused Rejection
-	switch {
-	case s.draining || ctx.Err() != nil:
-		refused = RejectedNotReady
-	case s.cfg.MaxConnections > 0 && len(s.conns) >= s.cfg.MaxConnections:
-		refused = RejectedTotal
-	case s.cfg.MaxConnectionsPerAddress > 0 && s.perAddress[c.from] >= s.cfg.MaxConnectionsPerAddress:
-		refused = RejectedPerAddress
-	default:
-		s.conns[c] = struct{}{}
-		s.perAddress[c.from]++
-	}
-	s.mu.Unlock()
-	if refused == "" {
-		readers.Go(func() { c.serve(ctx, readers) })
-		return
-	}
-	s.rejected(refused)
-	if refused != RejectedNotReady && s.accusers.may("limit "+c.from) {
-		s.log.Warn("too many connections: one is refused", "peer", c.String(), "limit", string(refused),
-			"max_per_address", s.cfg.MaxConnectionsPerAddress, "max_total", s.cfg.MaxConnections)
-	}
-	if t, ok := nc.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // a reset, as ZooKeeper sends: no TIME_WAIT here
-	}
-	_ = nc.Close()
 }
 
 // forget drops a connection that has ended.
@@ -216,6 +192,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 	s.emptyLocked()
 	s.mu.Unlock()
+	s.dismissArrivals(nil)
 
 	conns := s.connections()
 	s.log.Info("draining", "connections", len(conns), "over", s.cfg.DrainTimeout)
@@ -264,6 +241,7 @@ func (s *Server) connected() int {
 
 // shutAll closes the connections that came from ln.
 func (s *Server) shutAll(ln net.Listener) {
+	s.dismissArrivals(ln)
 	for _, c := range s.connections() {
 		if c.listener == ln {
 			c.shut()

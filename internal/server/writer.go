@@ -93,6 +93,9 @@ func (w *writer) resume(c *conn, patience time.Duration) error {
 // write writes w.pieces once without waiting. If the socket is full and patience
 // is not 0, it waits and writes on.
 func (w *writer) write(c *conn, patience time.Duration) (int, error) {
+	if c.secured != nil {
+		return w.writeSecure(c, patience)
+	}
 	written := 0
 	if c.raw != nil && (patience == 0 || len(w.pieces) == 1) {
 		for _, p := range w.pieces {
@@ -113,7 +116,7 @@ func (w *writer) write(c *conn, patience time.Duration) (int, error) {
 	if patience == 0 {
 		return 0, errWouldBlock // not a socket: no telling whether it would
 	}
-	n, err := w.wait(c, patience)
+	n, err := w.wait(c, c.nc, w.pieces, patience)
 	return written + n, err
 }
 
@@ -121,21 +124,21 @@ func (w *writer) write(c *conn, patience time.Duration) (int, error) {
 // took anything.
 const writeStep = time.Second
 
-// wait writes w.pieces to a socket that is full, until they are written or it has
-// taken nothing for so long as patience says.
-func (w *writer) wait(c *conn, patience time.Duration) (written int, err error) {
-	w.rest = append(w.rest[:0], w.pieces...)
+// wait writes pieces to a socket that is full, until they are written or it has
+// taken nothing for so long as patience says. The socket is the one of c.
+func (w *writer) wait(c *conn, socket net.Conn, pieces [][]byte, patience time.Duration) (written int, err error) {
+	w.rest = append(w.rest[:0], pieces...)
 	rest := w.rest // WriteTo moves it along; w.rest keeps the memory
 	defer func() {
 		clear(w.rest)
-		_ = c.nc.SetWriteDeadline(time.Time{})
+		_ = socket.SetWriteDeadline(time.Time{})
 	}()
 	step := min(patience, writeStep)
 	for idle := time.Duration(0); ; {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(step)); err != nil {
+		if err := socket.SetWriteDeadline(time.Now().Add(step)); err != nil {
 			return written, err
 		}
-		n, err := rest.WriteTo(c.nc)
+		n, err := rest.WriteTo(socket)
 		written += int(n)
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
