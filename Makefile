@@ -2,9 +2,11 @@
 GO     ?= go
 TOOL   := $(GO) tool -modfile=tools/go.mod
 FUZZ   ?= 5s
+OPS    ?= 100000
+SEED   ?= 0
 export CGO_ENABLED ?= 1
 
-.PHONY: build run test unit race compat fuzz bench lint fmt cover clean
+.PHONY: build run test unit race compat histories fuzz bench lint fmt cover clean
 
 build: ## the binary, in bin/
 	$(GO) build -o bin/zkbridge ./cmd/zkbridge
@@ -22,6 +24,9 @@ race: ## the same under the race detector, three times
 
 compat: build ## against real ZooKeeper, Dubbo, Curator, dubbo-go and kazoo
 	$(GO) test -tags compat -count=1 -p 1 -timeout 40m ./compat-tests/...
+
+histories: build ## random histories beside a real ZooKeeper: OPS operations (100000), the first from SEED
+	$(GO) test -tags compat -count=1 -timeout 0 -v -run TestHistories ./compat-tests/histories -operations $(OPS) -seed $(SEED)
 
 fuzz: ## each fuzz target for FUZZ (5s)
 	./fuzz.sh $(FUZZ)
