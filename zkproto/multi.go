@@ -112,16 +112,17 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 	}
 }
 
-// creatable refuses the creates for which ZooKeeper cannot make an Op.
+// creatable refuses the creates for which ZooKeeper cannot make an Op, in its
+// order.
 func (r *reader) creatable(o *MultiOp) {
 	switch {
 	case r.err != nil, o.Op == OpCreateTTL: // its flags are looked at when it is carried out
 	case !o.Flags.Valid():
 		r.fail("create flags %d", o.Flags)
-	case o.Flags.TTL():
-		r.fail("create flags %d in %v", o.Flags, o.Op)
 	case o.ACL == nil:
 		r.err = ErrNullACL
+	case o.Flags.TTL():
+		r.fail("create flags %d in %v", o.Flags, o.Op)
 	}
 }
 
