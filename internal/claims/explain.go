@@ -76,7 +76,8 @@ func (b *Book) Explain(path string) Explanation {
 		}
 		e.Layout, e.Kind, e.Local = loc.Layout.Name(), loc.Place.Kind.String(), loc.Place.Why
 	}
-	var ask []asked
+	var list []placed
+	services := make(map[registryclient.Service][]*Claim)
 	b.tree.View(func(v *znode.View) {
 		if n, ok := v.Lookup(path); ok {
 			e.Node = &Node{Kind: n.Kind.String(), Owner: b.ownerText(n.Owner)}
@@ -87,17 +88,37 @@ func (b *Book) Explain(path string) Explanation {
 		if r, ok := b.removals.byPath[path]; ok {
 			e.Removed = &Removed{Owner: b.ownerText(r.Owner), By: b.ownerText(r.By), When: r.When}
 		}
+		var found []*Claim
 		switch loc.Place.Kind {
 		case translate.KindAddress:
-			e.Claims, ask = b.explainClaims(b.claimsAt(path))
+			found = b.claimsAt(path)
 		case translate.KindBoundDir:
-			e.Claims, ask = b.explainClaims(b.claimsIn(loc.Dir()))
+			found = b.claimsIn(loc.Dir())
+		}
+		for _, c := range found {
+			p := placed{claim: c}
+			p.shown, p.why = b.shown(c)
+			list = append(list, p)
+			if s := b.services[c.Service]; s != nil && services[c.Service] == nil {
+				services[c.Service] = s.claims()
+			}
 		}
 	})
-	for _, a := range ask { // without the lock: the binding has its own
+	// The rest takes long in a large directory, and needs no lock: claims do not
+	// change, and the binding has its own.
+	var ask []asked
+	e.Claims, ask = b.explainClaims(unique(list), services)
+	for _, a := range ask {
 		e.Claims[a.claim].Outcome = b.outcome(a.service, a.instance)
 	}
 	return e
+}
+
+// placed is a claim and whether it is shown.
+type placed struct {
+	claim *Claim
+	shown bool
+	why   string
 }
 
 // asked is a published claim whose outcome the binding knows.
@@ -119,7 +140,7 @@ func (b *Book) claimsAt(path string) []*Claim {
 	for _, g := range b.wanting[path] {
 		list = append(list, g.claims...)
 	}
-	return unique(list)
+	return list
 }
 
 // claimsIn gives the claims of a directory.
@@ -130,30 +151,33 @@ func (b *Book) claimsIn(dir string) []*Claim {
 			list = append(list, g.claims...)
 		}
 	}
-	return unique(list)
+	return list
 }
 
-func unique(list []*Claim) []*Claim {
-	slices.SortFunc(list, func(x, y *Claim) int {
-		return cmp.Or(strings.Compare(x.Path(), y.Path()), cmp.Compare(x.Source, y.Source), x.Service.Compare(y.Service),
-			x.Generation.Compare(y.Generation), x.Instance.Compare(y.Instance))
+// unique sorts and leaves out what is there twice.
+func unique(list []placed) []placed {
+	slices.SortFunc(list, func(p, q placed) int {
+		x, y := p.claim, q.claim
+		if c := cmp.Or(strings.Compare(x.Dir, y.Dir), strings.Compare(x.Name, y.Name), cmp.Compare(x.Source, y.Source), x.Service.Compare(y.Service),
+			x.Generation.Compare(y.Generation)); c != 0 {
+			return c
+		}
+		return x.Instance.Compare(y.Instance)
 	})
-	return slices.Compact(list)
+	return slices.CompactFunc(list, func(p, q placed) bool { return p.claim == q.claim })
 }
 
-func (b *Book) explainClaims(list []*Claim) (out []ExplainedClaim, ask []asked) {
+// explainClaims explains claims out of all that there are of their services.
+func (b *Book) explainClaims(list []placed, services map[registryclient.Service][]*Claim) (out []ExplainedClaim, ask []asked) {
 	left := make(map[*Claim]LeftOut)
-	asked1 := make(map[registryclient.Service]bool)
-	for _, c := range list {
-		if s := b.services[c.Service]; s != nil && !asked1[c.Service] {
-			asked1[c.Service] = true
-			_, out := Published(s.claims())
-			for _, l := range out {
-				left[l.Claim] = l
-			}
+	for _, claims := range services {
+		_, out := Published(claims)
+		for _, l := range out {
+			left[l.Claim] = l
 		}
 	}
-	for i, c := range list {
+	for i, p := range list {
+		c := p.claim
 		x := ExplainedClaim{
 			Path: c.Path(), Source: c.Source.String(), Owner: b.ownerText(c.Owner),
 			Generation: c.Generation.String(), Since: c.Since, Held: c.Held,
@@ -176,7 +200,7 @@ func (b *Book) explainClaims(list []*Claim) (out []ExplainedClaim, ask []asked) 
 			x.Published = true
 			ask = append(ask, asked{i, c.Service, c.Instance})
 		}
-		x.Shown, x.ShownWhy = b.shown(c)
+		x.Shown, x.ShownWhy = p.shown, p.why
 		out = append(out, x)
 	}
 	return out, ask

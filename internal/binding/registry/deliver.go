@@ -85,7 +85,7 @@ func (d *delivery) send(ctx context.Context, list []claims.Listed) error {
 func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed, clean bool, refusal error) error {
 	var good, suspects []claims.Listed
 	for _, l := range list {
-		if slices.ContainsFunc(before, func(b claims.Listed) bool { return b.Instance.Equal(l.Instance) }) {
+		if holds(before, l.Instance) {
 			good = append(good, l)
 		} else {
 			suspects = append(suspects, l)
@@ -123,6 +123,12 @@ func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed, cl
 		return nil // even nothing is refused: then the registry has nothing of ours
 	}
 	return err
+}
+
+// holds tells whether an instance is in a sorted list.
+func holds(sorted []claims.Listed, in registryclient.Instance) bool {
+	_, ok := slices.BinarySearchFunc(sorted, in, func(l claims.Listed, in registryclient.Instance) int { return l.Instance.Compare(in) })
+	return ok
 }
 
 // try adds to good what the registry takes of suspects, and gives both

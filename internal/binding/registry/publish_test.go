@@ -602,3 +602,29 @@ func TestDeniedIsRepeated(t *testing.T) {
 		require.Equal(t, []string{dubboA.line()}, r.registry(dubboA))
 	})
 }
+
+// What became of each of many providers is found without walking through all of
+// them, and told of each by itself.
+func TestOutcomeInALargeDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownRegistry(t, embedded.Config{Limits: embedded.Limits{Instances: 300}}, owner), options{})
+		session := r.session()
+		for i := range 302 {
+			p := dubboA
+			p.host = fmt.Sprintf("10.0.%d.%d", i%7, i)
+			require.NoError(t, r.register(session, p))
+		}
+		settle()
+		accepted, refused := 0, 0
+		for _, c := range r.book.Explain(dubboA.dir()).Claims {
+			switch {
+			case strings.HasPrefix(c.Outcome, "accepted at "):
+				accepted++
+			case strings.HasPrefix(c.Outcome, "refused: "):
+				refused++
+			}
+		}
+		require.Equal(t, 300, accepted)
+		require.Equal(t, 2, refused)
+	})
+}

@@ -358,10 +358,10 @@ func (p *publisher) outcome(svc registryclient.Service, in registryclient.Instan
 		if r, ok := o.refused[claims.Endpoint(in)]; ok && r.listed.Instance.Equal(in) {
 			return "refused: " + r.text
 		}
-		for _, l := range o.accepted {
-			if l.Instance.Equal(in) {
-				return "accepted at " + o.acceptedAt.Format(time.RFC3339)
-			}
+		// It is asked for each provider of a large service while the tree waits for the
+		// lock, so the list is not walked.
+		if holds(o.accepted, in) {
+			return "accepted at " + o.acceptedAt.Format(time.RFC3339)
 		}
 	}
 	switch {
