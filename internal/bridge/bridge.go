@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zkbridge/internal/admin"
+	"zkbridge/internal/certificates"
 	"zkbridge/internal/claims"
 	"zkbridge/internal/config"
 	"zkbridge/internal/metrics"
@@ -47,8 +48,10 @@ type Bridge struct {
 	excesses excesses // of quotas; nil where they are not enforced
 
 	clients     net.Listener
-	registryAPI net.Listener // nil: none
-	admin       net.Listener // nil: none
+	secure      net.Listener               // clients through TLS; nil: none
+	certs       *certificates.Certificates // of secure
+	registryAPI net.Listener               // nil: none
+	admin       net.Listener               // nil: none
 }
 
 // New opens the data directory and the listeners and builds the parts. What it
@@ -77,6 +80,9 @@ func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
 	if err = b.bind(owner); err != nil {
 		return nil, err
 	}
+	if err = b.openCertificates(); err != nil {
+		return nil, err
+	}
 	if err = b.listen(); err != nil {
 		return nil, err
 	}
@@ -100,7 +106,7 @@ func (b *Bridge) buildTree(cluster string) error {
 	})
 	tree := znode.Config{
 		Reserved: b.reservedSession(), Store: b.store, Hook: b.book,
-		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota,
+		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota, X509: b.cfg.Server.TLS.Listen != "",
 	}
 	if tree.EnforceQuota {
 		b.excesses = make(excesses, 1)
@@ -194,6 +200,11 @@ func (b *Bridge) listen() error {
 	if b.clients, err = open("server.listen", b.cfg.Server.Listen); err != nil {
 		return err
 	}
+	if b.cfg.Server.TLS.Listen != "" {
+		if b.secure, err = open("server.tls.listen", b.cfg.Server.TLS.Listen); err != nil {
+			return err
+		}
+	}
 	if b.registry != nil && b.cfg.Registry.Embedded.Listen != "" {
 		if b.registryAPI, err = open("registry.embedded.listen", b.cfg.Registry.Embedded.Listen); err != nil {
 			return err
@@ -219,9 +230,10 @@ func (b *Bridge) serverConfig() server.Config {
 		StaleAfter: s.StaleAfter, ExpireStale: s.ExpireStale, BoundDir: b.boundDir,
 		ExtendedTypes: s.ExtendedTypes, SuperDigest: s.SuperDigest,
 		FourLetterWords: s.FourLetterWords,
+		SuperUser:       s.TLS.SuperUser,
 		About: server.About{
-			ClientPort: b.clients.Addr().(*net.TCPAddr).Port,
-			TickTime:   s.TickTime, MinSessionTimeout: shortest, MaxSessionTimeout: longest,
+			ClientPort: b.clients.Addr().(*net.TCPAddr).Port, SecureClientPort: b.securePort(),
+			TickTime: s.TickTime, MinSessionTimeout: shortest, MaxSessionTimeout: longest,
 			DataDir: b.cfg.Data.Dir, DataSize: func() int64 { return sizeOf(b.cfg.Data.Dir) },
 		},
 		Log: b.log.With("component", "server"),
@@ -320,14 +332,18 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 	start(&innerParts, inner, "registry client", b.client.Run)
 	start(&innerParts, inner, "registry binding", b.binding.Run)
-	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.server.Serve(ctx, b.clients) })
+	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.serveClients(ctx) })
+	if b.secure != nil {
+		start(&facingParts, facing, "server through TLS", b.serveSecure)
+		start(&innerParts, inner, "certificates", b.certs.Run)
+	}
 	if b.registryAPI != nil {
 		start(&facingParts, inner, "registry API", b.serveRegistryAPI)
 	}
 	if b.admin != nil {
 		start(&innerParts, inner, "admin", b.serveAdmin)
 	}
-	b.log.Info("serving", "clients", b.ClientAddr(), "registry", b.RegistryURL(), "admin", b.AdminURL(),
+	b.log.Info("serving", "clients", b.ClientAddr(), "tls", b.SecureAddr(), "registry", b.RegistryURL(), "admin", b.AdminURL(),
 		"bridge", b.cfg.Bridge.ID, "incarnation", b.store.Incarnation(), "data", b.cfg.Data.Dir)
 
 	g.Go(func() error {
@@ -393,7 +409,7 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 
 // close closes what is open; listeners that were served are closed already.
 func (b *Bridge) close() {
-	for _, ln := range []net.Listener{b.clients, b.registryAPI, b.admin} {
+	for _, ln := range []net.Listener{b.clients, b.secure, b.registryAPI, b.admin} {
 		if ln != nil {
 			_ = ln.Close()
 		}

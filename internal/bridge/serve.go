@@ -4,17 +4,33 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"zkbridge/internal/config"
 )
 
 // Serve builds a bridge from cfg and runs it until ctx ends, logging to errOut.
+// SIGHUP has it read its TLS files again.
 func Serve(ctx context.Context, cfg config.Config, errOut io.Writer) error {
 	b, err := New(cfg, Logger(cfg.Log, errOut))
 	if err != nil {
 		return err
 	}
-	return b.Run(ctx)
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
+	ran := make(chan error, 1)
+	go func() { ran <- b.Run(ctx) }()
+	for {
+		select {
+		case <-hangUps:
+			b.Reload()
+		case err := <-ran:
+			return err
+		}
+	}
 }
 
 // Logger makes the log that cfg asks for.

@@ -56,6 +56,23 @@ type Server struct {
 	EnforceQuota bool   `mapstructure:"enforceQuota" doc:"ZooKeeper's enforceQuota: what exceeds a hard limit below /zookeeper/quota is refused. Usage is counted in any case."`
 
 	FourLetterWords []string `mapstructure:"fourLetterWords" doc:"ZooKeeper's 4lw.commands.whitelist: the words answered; \"*\" is all of them. cons, dump, wchc and wchp tell much of\nclients, crst and srst begin counters anew: those are for whom you trust."`
+
+	ProxyProtocol bool `mapstructure:"proxyProtocol" doc:"Require a PROXY protocol v2 header on the plain listener: for a load balancer in front that sends one.\nThe address in it is the client's in limits, logs, ip ACLs and four-letter words."`
+
+	TLS ServerTLS `mapstructure:"tls" doc:"A listener for clients through TLS, beside the plain one, with the same limits."`
+}
+
+// ServerTLS is the listener through TLS. Its files are read again when they change
+// and on SIGHUP.
+type ServerTLS struct {
+	Listen        string `mapstructure:"listen" doc:"Address, such as 0.0.0.0:2281. Empty: none."`
+	CertFile      string `mapstructure:"certFile" doc:"The server's certificate (PEM), followed by those between it and its authority."`
+	KeyFile       string `mapstructure:"keyFile" doc:"Its private key (PEM). Both files, and clientCAFile, are read again when they change and on SIGHUP; what cannot\nbe used leaves the last good ones in force."`
+	ClientCAFile  string `mapstructure:"clientCAFile" doc:"The authorities (PEM) of client certificates; needed unless clientAuth is none."`
+	ClientAuth    string `mapstructure:"clientAuth" doc:"none: clients show no certificate. want: they may. need: they must. One that is shown gives the identity x509:SUBJECT."`
+	MinVersion    string `mapstructure:"minVersion" doc:"1.2 or 1.3."`
+	SuperUser     string `mapstructure:"superUser" doc:"Subject (RFC 2253, such as CN=admin,O=Example) of the client certificate that no ACL stops. Empty: none."`
+	ProxyProtocol bool   `mapstructure:"proxyProtocol" doc:"Require a PROXY protocol v2 header in front of TLS."`
 }
 
 // Registry chooses the backend and how it is reached.
@@ -122,6 +139,7 @@ func Default() Config {
 			ContainerCheckInterval:   time.Minute,
 			ContainerMaxPerMinute:    10000,
 			FourLetterWords:          []string{"ruok", "srvr", "stat", "mntr", "conf", "isro"},
+			TLS:                      ServerTLS{ClientAuth: "none", MinVersion: "1.2"},
 		},
 		Registry: Registry{
 			Kind:     "embedded",

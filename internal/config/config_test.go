@@ -99,6 +99,11 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"super password", "server: {superDigest: 'super:secret'}", "not the password itself"},
 		{"container checks", "server: {containerCheckInterval: 1ms}", "shorter than 100ms"},
 		{"container pace", "server: {containerMaxPerMinute: 0}", "not above 0"},
+		{"TLS without a certificate", "server: {tls: {listen: '127.0.0.1:2281', keyFile: k}}", "server.tls.certFile: is empty"},
+		{"TLS without a key", "server: {tls: {listen: '127.0.0.1:2281', certFile: c}}", "server.tls.keyFile: is empty"},
+		{"clients without authorities", "server: {tls: {listen: '127.0.0.1:2281', certFile: c, keyFile: k, clientAuth: need}}", "server.tls.clientCAFile: is empty"},
+		{"client auth", "server: {tls: {clientAuth: maybe}}", "not none, want or need"},
+		{"TLS version", "server: {tls: {minVersion: '1.1'}}", "not 1.2 or 1.3"},
 		{"timeouts", "server: {minSessionTimeout: 50s}", "no range"},
 		{"duration", "server: {tickTime: soon}", "tickTime"},
 	} {

@@ -40,6 +40,7 @@ func (c Config) Validate() error {
 		bad("data.dir", "is empty; persistent znodes and the zxid clock need a directory")
 	}
 	c.validateServer(bad)
+	c.validateTLS(bad)
 	c.validateRegistry(bad)
 	c.validateSpaces(bad)
 	if c.Admin.Listen != "" {
@@ -105,6 +106,31 @@ func (c Config) validateServer(bad reporter) {
 		if w != "*" && !slices.Contains(served, w) {
 			bad("server.fourLetterWords", "%q is not a four-letter word; choose from %s, or * for all", w, strings.Join(served, " "))
 		}
+	}
+}
+
+func (c Config) validateTLS(bad reporter) {
+	t := c.Server.TLS
+	switch t.ClientAuth {
+	case "none", "want", "need":
+	default:
+		bad("server.tls.clientAuth", "%q is not none, want or need", t.ClientAuth)
+	}
+	if t.MinVersion != "1.2" && t.MinVersion != "1.3" {
+		bad("server.tls.minVersion", "%q is not 1.2 or 1.3", t.MinVersion)
+	}
+	if t.Listen == "" {
+		return
+	}
+	address(bad, "server.tls.listen", t.Listen)
+	if t.CertFile == "" {
+		bad("server.tls.certFile", "is empty; the TLS listener needs a certificate")
+	}
+	if t.KeyFile == "" {
+		bad("server.tls.keyFile", "is empty; the TLS listener needs the key of its certificate")
+	}
+	if t.ClientAuth != "none" && t.ClientCAFile == "" {
+		bad("server.tls.clientCAFile", "is empty, but clientAuth is %s: name the authorities of client certificates", t.ClientAuth)
 	}
 }
 

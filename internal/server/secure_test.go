@@ -156,8 +156,15 @@ func TestEventsThroughTLSNeedNoGoroutines(t *testing.T) {
 
 // A client through TLS that reads nothing: its events wait for it, up to the limit.
 func TestStoppedReaderThroughTLS(t *testing.T) {
-	v := secured(t, options{server: server.Config{MaxPendingBytes: 1 << 20}, tight: true}, tls.NoClientCert)
-	stopped, w := v.connectOver(), v.connect()
+	v := secured(t, options{server: server.Config{MaxPendingBytes: 256 << 10}}, tls.NoClientCert)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	v.addr = v.front(server.Front{TLS: v.current.Load, Listener: tight{ln}})
+	nc, err := net.Dial("tcp", v.addr)
+	require.NoError(t, err)
+	require.NoError(t, nc.(*net.TCPConn).SetReadBuffer(16<<10))
+	stopped, w := v.client(tls.Client(nc, &tls.Config{RootCAs: v.ca.Pool(), ServerName: "localhost"})), v.connect()
+	stopped.shakeNew()
 	w.create("/n", zkproto.FlagPersistent)
 	stopped.ok(zkproto.OpAddWatch, &zkproto.AddWatchRequest{Path: "/n", Mode: zkproto.WatchPersistent})
 	require.Eventually(t, func() bool {
