@@ -62,6 +62,7 @@ func TestMalformed(t *testing.T) {
 		{"multi with a read", &zkproto.MultiRequest{}, raw(part(four, pathA+"\x00"), lastOp)},
 		{"multi with illegal flags and a null acl", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+minus1+minus1), lastOp)},
 		{"multi with a null acl and the flags of a ttl", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+minus1+"\x00\x00\x00\x05"), lastOp)},
+		{"multi with a null acl behind a read", &zkproto.MultiRequest{}, raw(part(four, pathA+"\x00"), part(one, pathA+dataX+minus1+zero), lastOp)},
 		{"multi with a null acl", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+minus1+zero), lastOp)},
 		{"multi with flags 7", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+"\x00\x00\x00\x07"), lastOp)},
 		{"multi with negative flags", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+anyone+minus1), lastOp)},

@@ -76,6 +76,9 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 	for {
 		op, done, _ := r.multiHeader()
 		if done || r.err != nil {
+			if kind == OpMulti {
+				r.writable(ops)
+			}
 			return ops
 		}
 		o := MultiOp{Op: op}
@@ -98,10 +101,6 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 		}
 		switch {
 		case r.err != nil:
-		case kind == OpMulti && o.read():
-			r.fail("%v cannot be part of a %v", op, kind)
-		case kind == OpMulti && o.Path == Null:
-			r.fail("null path in %v", op)
 		case len(ops) > 0 && o.read() != ops[0].read():
 			r.fail("%v beside %v", op, ops[0].Op)
 		}
@@ -109,6 +108,20 @@ func (r *reader) multi(kind OpCode) []MultiOp {
 			return nil
 		}
 		ops = append(ops, o)
+	}
+}
+
+// writable refuses what ZooKeeper finds only when it has read all operations.
+func (r *reader) writable(ops []MultiOp) {
+	for i := range ops {
+		switch o := &ops[i]; {
+		case r.err != nil:
+			return
+		case o.read():
+			r.fail("%v cannot be part of a %v", o.Op, OpMulti)
+		case o.Path == Null:
+			r.fail("null path in %v", o.Op)
+		}
 	}
 }
 
