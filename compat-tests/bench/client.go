@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -134,7 +135,7 @@ func (c *client) call(op zkproto.OpCode, body func([]byte) []byte) ([]byte, erro
 // create makes a node; one that is there already is left as it is.
 func (c *client) create(path string, data []byte, flags zkproto.CreateFlags) error {
 	req := zkproto.CreateRequest{Path: path, Data: data, ACL: zkproto.WorldAnyone(), Flags: flags}
-	if _, err := c.call(zkproto.OpCreate, req.AppendTo); err != nil && err != zkproto.NodeExists {
+	if _, err := c.call(zkproto.OpCreate, req.AppendTo); err != nil && !errors.Is(err, zkproto.NodeExists) {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	return nil

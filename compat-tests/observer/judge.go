@@ -186,7 +186,7 @@ func suspensionsOf(events []Event) []span {
 	var spans []span
 	end := func(side Side, at time.Time) {
 		for i := range spans {
-			if spans[i].side == side && spans[i].to == forever {
+			if spans[i].side == side && spans[i].to.Equal(forever) {
 				spans[i].to = at
 			}
 		}

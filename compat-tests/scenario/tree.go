@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func Put(tb testing.TB, conn *zk.Conn, path, data string) {
 	tb.Helper()
 	for i := 1; i < len(path); i++ {
 		if path[i] == '/' {
-			if _, err := conn.Create(path[:i], nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
+			if _, err := conn.Create(path[:i], nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 				tb.Fatalf("create %s: %v", path[:i], err)
 			}
 		}
@@ -43,7 +44,7 @@ func Put(tb testing.TB, conn *zk.Conn, path, data string) {
 // Children lists a directory; one that does not exist is empty.
 func Children(conn *zk.Conn, dir string) ([]string, error) {
 	names, _, err := conn.Children(dir)
-	if err == zk.ErrNoNode {
+	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	slices.Sort(names)
@@ -67,7 +68,7 @@ func tree(conn *zk.Conn, l labels) ([]string, error) {
 		}
 		dir := strings.TrimSuffix(path, "/")
 		names, _, err := conn.Children(path)
-		if err == zk.ErrNoNode {
+		if errors.Is(err, zk.ErrNoNode) {
 			return nil
 		}
 		if err != nil {
@@ -75,7 +76,7 @@ func tree(conn *zk.Conn, l labels) ([]string, error) {
 		}
 		if path != "/" {
 			data, stat, err := conn.Get(path)
-			if err == zk.ErrNoNode {
+			if errors.Is(err, zk.ErrNoNode) {
 				return nil
 			}
 			if err != nil {

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"zkbridge/internal/claims"
@@ -19,7 +18,6 @@ const reserved = int64(7) << 56
 
 // bench is a book of claims under a tree in memory.
 type bench struct {
-	t      testing.TB
 	book   *claims.Book
 	tree   *znode.Tree
 	dirty  map[registryclient.Service]claims.Urgency // since the last look

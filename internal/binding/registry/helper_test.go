@@ -94,7 +94,6 @@ type rig struct {
 	book    *claims.Book
 	binding *registry.Binding
 	born    time.Time
-	dir     string
 	log     *syncBuffer
 
 	mu    sync.Mutex
