@@ -51,17 +51,17 @@ func TestQuotaLimits(t *testing.T) {
 	limit(t, tree, "/a", "count=1,bytes=-1=;byteHardLimit=4;countHardLimit=3")
 	create(t, tree, "/a/x", "12", 0)
 	try := func(fn func(x *znode.Tx) error) error { return update(t, tree, client, fn).Err }
-	make := func(path, data string) func(x *znode.Tx) error {
+	add := func(path, data string) func(x *znode.Tx) error {
 		return func(x *znode.Tx) error {
 			_, _, err := x.Create(znode.Create{Path: path, Data: []byte(data), ACL: zkproto.WorldAnyone()})
 			return err
 		}
 	}
 	require.Empty(t, told, "a hard limit stands in the place of a soft one")
-	require.Equal(t, zkproto.QuotaExceeded, try(make("/a/y", "123")))
+	require.Equal(t, zkproto.QuotaExceeded, try(add("/a/y", "123")))
 	require.Equal(t, []string{"/a true"}, told)
-	require.NoError(t, try(make("/a/y", "12")))
-	require.Equal(t, zkproto.QuotaExceeded, try(make("/a/z", "")))
+	require.NoError(t, try(add("/a/y", "12")))
+	require.Equal(t, zkproto.QuotaExceeded, try(add("/a/z", "")))
 	require.Equal(t, zkproto.QuotaExceeded, try(func(x *znode.Tx) error { _, err := x.SetData("/a", []byte("1"), 99); return err }))
 	require.Equal(t, zkproto.BadVersion, try(func(x *znode.Tx) error { _, err := x.SetData("/a/x", []byte("99"), 99); return err }))
 	require.Equal(t, "count=3,bytes=4", used(t, tree, "/a"))
