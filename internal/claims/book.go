@@ -3,6 +3,7 @@ package claims
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"zkbridge/internal/znode"
@@ -47,6 +48,7 @@ type Book struct {
 	services  map[registryclient.Service]*service // what is published or imported
 	places    map[place]*room                     // resolved roots
 	targets   map[Target][]*room                  // the same by target
+	blocked   map[*group]struct{}                 // groups whose imported node has no room: a client's ephemeral stands where a directory belongs
 	removals  removals                            // nodes that somebody else than their owner deleted
 	dropped   uint64                              // parameters that could not stand in a name
 	importing int64                               // zxid of the last import
@@ -106,6 +108,7 @@ func NewBook(cfg BookConfig) *Book {
 		services: make(map[registryclient.Service]*service),
 		places:   make(map[place]*room),
 		targets:  make(map[Target][]*room),
+		blocked:  make(map[*group]struct{}),
 		dirty:    make(map[registryclient.Service]Urgency),
 	}
 	for _, loc := range cfg.Spaces.fixed() {
@@ -208,6 +211,7 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 			}
 		case znode.Deleted:
 			b.deleted(c, x.Origin(), now)
+			b.unblock(c.Path)
 		case znode.DataSet:
 			if old := b.byPath[c.Path]; old != nil {
 				b.reread(old, c.Data)
@@ -350,6 +354,16 @@ func (b *Book) deleted(c *znode.Change, o znode.Origin, now time.Time) {
 	}
 }
 
+// unblock gives the groups another try that the node at path stood in the way
+// of.
+func (b *Book) unblock(path string) {
+	for g := range b.blocked {
+		if g.dir == path || strings.HasPrefix(g.dir, path+"/") {
+			b.touch(g)
+		}
+	}
+}
+
 // reread follows new data of a node: in some layouts the registration is there.
 func (b *Book) reread(old *Claim, data []byte) {
 	loc := b.cfg.Spaces.Locate(old.Path())
@@ -464,6 +478,7 @@ func (b *Book) around(g *group) []*Claim {
 // stand makes show the imported node of g, or none if it is nil.
 func (b *Book) stand(x *znode.Tx, g *group, show *Claim) {
 	old := g.path
+	delete(b.blocked, g)
 	if show == nil {
 		if old != "" {
 			b.fallen(g)
@@ -481,8 +496,10 @@ func (b *Book) stand(x *znode.Tx, g *group, show *Claim) {
 	} else {
 		x.Put(path, show.Data)
 	}
-	if x.View().Owner(path) == b.cfg.Reserved { // else an ephemeral parent stands in the way
-		g.path, g.data = path, show.Data
-		b.standing[path] = g
+	if x.View().Owner(path) != b.cfg.Reserved { // an ephemeral parent stands in the way
+		b.blocked[g] = struct{}{}
+		return
 	}
+	g.path, g.data = path, show.Data
+	b.standing[path] = g
 }

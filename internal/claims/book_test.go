@@ -413,9 +413,25 @@ func TestSomethingInTheWay(t *testing.T) {
 	b.book.Import(serviceA, natives(dubboA))
 	require.Contains(t, b.book.Explain(dubboA.path()).String(), "a node of somebody else stands in the way")
 	require.Equal(t, int64(1), b.owner("/dubbo/com.acme.A"))
+	require.NoError(t, b.do(1, func(x *znode.Tx) error { // taken away and back at once
+		require.NoError(t, x.Delete("/dubbo/com.acme.A", -1))
+		return create(x, 1, "/dubbo/com.acme.A")
+	}))
+	require.Equal(t, int64(1), b.owner("/dubbo/com.acme.A"))
 	b.end(1)
-	b.book.Import(serviceA, natives(dubboA.with("weight=1")))
-	require.Equal(t, names(dubboA.with("weight=1")), b.children(dirA))
+	require.Equal(t, names(dubboA), b.children(dirA))
+	require.Equal(t, reserved, b.owner(dubboA.path()))
+
+	// What has gone before the way is free does not come back.
+	b.book.Import(serviceA, nil)
+	require.NoError(t, b.remove(2, dirA))
+	b.open(2)
+	require.NoError(t, b.register(2, dirA))
+	b.book.Import(serviceA, natives(dubboA))
+	b.book.Import(serviceA, nil)
+	require.NoError(t, b.remove(2, dirA))
+	require.Empty(t, b.children(dirA))
+	require.Zero(t, b.book.Stats().Standing)
 }
 
 // The generation and tenure of a claim are those of its node and session.
