@@ -41,6 +41,11 @@ func TestClients(t *testing.T) {
 			Lines: []string{"extendedTypesEnabled=false"}, // the bridge's default
 		}))
 	}
+	t.Run("go-zookeeper", func(t *testing.T) {
+		t.Parallel()
+		dir := control.ScratchDir(t, "program")
+		check(t, dir, playGo(t, relays(t, targets), dir))
+	})
 	for _, c := range javaClients() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

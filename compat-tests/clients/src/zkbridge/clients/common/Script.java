@@ -19,9 +19,9 @@ import org.apache.zookeeper.data.Stat;
 public final class Script implements AutoCloseable {
     /** Seconds that something may take before the scenario gives up. */
     public static final int PATIENCE = 40;
-    /** Session timeout of clients that are cut off, in ms. */
+    /** Session timeout of clients that are to lose their session, in ms. */
     public static final int SHORT = 4000;
-    /** Session timeout of clients that are not, in ms. */
+    /** Session timeout of the others, in ms: a client's second attempt to come back may begin four seconds after a cut. */
     public static final int LONG = 20000;
 
     public final String root;
@@ -56,9 +56,9 @@ public final class Script implements AutoCloseable {
         return track(new Client(direct, LONG)).connected();
     }
 
-    /** A client that can be cut off, connected. */
-    public Client exposed() throws Exception {
-        return track(new Client(relay, SHORT)).connected();
+    /** A client that can be cut off, connected; timeout is that of its session, in ms. */
+    public Client exposed(int timeout) throws Exception {
+        return track(new Client(relay, timeout)).connected();
     }
 
     /** Has c closed when the scenario ends. */

@@ -35,7 +35,7 @@ public final class Sessions implements Scenario {
 
     /** Nobody else sees anything of a cut, and nothing is lost. */
     private static void resumed(Script s) throws Exception {
-        Client c = s.exposed();
+        Client c = s.exposed(Script.LONG);
         Client other = s.client();
         String r = s.root + "/resumed";
         other.create(r, "");
@@ -74,7 +74,7 @@ public final class Sessions implements Scenario {
 
     /** Changes made while a client is away reach its watches when it is back. */
     private static void watches(Script s) throws Exception {
-        Client c = s.exposed();
+        Client c = s.exposed(Script.LONG);
         Client other = s.client();
         String r = s.root + "/watches";
         for (String path : new String[] {"", "/data", "/same", "/dir", "/gone", "/again"}) {
@@ -129,7 +129,7 @@ public final class Sessions implements Scenario {
 
     /** A session that another connection takes over goes on there; closed there, it is over for both. */
     private static void takenOver(Script s) throws Exception {
-        Client c = s.exposed();
+        Client c = s.exposed(Script.LONG);
         Client other = s.client();
         String r = s.root + "/taken-over";
         other.create(r, "");
@@ -188,7 +188,7 @@ public final class Sessions implements Scenario {
 
     /** The nodes of a silent client go when its time is over, and it is told when it is back. */
     private static void expired(Script s) throws Exception {
-        Client c = s.exposed();
+        Client c = s.exposed(Script.SHORT);
         Client other = s.client();
         String r = s.root + "/expired";
         other.create(r, "");

@@ -75,7 +75,7 @@ public final class LastingWatches implements Scenario {
     }
 
     private static void cut(Script s) throws Exception {
-        Client c = s.exposed();
+        Client c = s.exposed(Script.LONG);
         Client other = s.client();
         String r = s.root + "/cut";
         other.create(r, "");
