@@ -11,7 +11,10 @@
 // A step ends when its requests are answered, so that no two connections race
 // and one history has one right transcript. What is ordered by nothing but a
 // server's hash tables is put in order before the comparison, see [Normalise].
-// What the bridge is meant to answer otherwise is never sent, see [Avoided]. Nothing else is tolerated.
+// What the bridge is meant to answer otherwise is never sent, see [Avoided], nor
+// what a real server answers by chance. Nothing else is tolerated, with one
+// exception: if the control gives the bridge's transcript when the history is
+// played again, it has raced with itself; that is counted and printed.
 //
 // Histories are drawn by rapid, which makes one that shows a difference as short
 // as it can. The failure is a script to read and the number to play it again:
