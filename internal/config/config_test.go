@@ -116,6 +116,22 @@ func TestMistakesAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "does not exist")
 }
 
+func TestEnvironmentVariablesThatAreNoKeysAreErrors(t *testing.T) {
+	t.Setenv("ZKBRIDGE_SERVER_LISTNE", "127.0.0.1:2")
+	_, err := config.Load("", nil)
+	require.ErrorContains(t, err, "ZKBRIDGE_SERVER_LISTNE: no key has this name")
+
+	require.NoError(t, os.Unsetenv("ZKBRIDGE_SERVER_LISTNE"))
+	for _, other := range []string{ // somebody else's, and what Kubernetes sets for a service
+		"ZKBRIDGE_TEST_TARGETS", "ZKBRIDGE_PORT", "ZKBRIDGE_SERVER_PORT", "ZKBRIDGE_SERVER_SERVICE_HOST", "ZKBRIDGE_SERVER_SERVICE_PORT_CLIENT",
+		"ZKBRIDGE_REGISTRY_PORT_8849_TCP", "ZKBRIDGE_REGISTRY_PORT_8849_TCP_ADDR", "ZKBRIDGE_REGISTRY_PORT_8849_TCP_PROTO",
+	} {
+		t.Setenv(other, "x")
+	}
+	_, err = config.Load("", nil)
+	require.NoError(t, err)
+}
+
 func TestSessionTimeoutsAreTwoAndTwentyTicksUnlessSaid(t *testing.T) {
 	shortest, longest := config.Default().Server.SessionTimeouts()
 	require.Equal(t, 4*time.Second, shortest)

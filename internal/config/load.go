@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -46,6 +47,9 @@ func Load(path string, flags *pflag.FlagSet) (Config, error) {
 			}
 			return Config{}, fmt.Errorf("configuration file %s: %w", path, err)
 		}
+	}
+	if err := checkEnvironment(os.Environ()); err != nil {
+		return Config{}, fmt.Errorf("configuration:\n%w", err)
 	}
 	c := Config{}
 	if err := v.UnmarshalExact(&c); err != nil {
