@@ -27,7 +27,7 @@ func explainCommand() *cobra.Command {
 			return explain(cmd.Context(), cmd.OutOrStdout(), admin, args[0], asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&admin, "admin", "http://"+config.Default().Admin.Listen, "URL of the bridge's admin listener")
+	cmd.Flags().StringVar(&admin, "admin", "http://"+config.Default().Admin.Listen, "URL, or host:port, of the bridge's admin listener")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -35,6 +35,9 @@ func explainCommand() *cobra.Command {
 func explain(ctx context.Context, out io.Writer, admin, path string, asJSON bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if !strings.Contains(admin, "://") {
+		admin = "http://" + admin
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(admin, "/")+"/explain?path="+url.QueryEscape(path), nil)
 	if err != nil {
 		return fmt.Errorf("--admin %s: %w", admin, err)
