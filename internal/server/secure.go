@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -28,7 +29,8 @@ type secureConn struct {
 	busy   atomic.Bool // somebody is writing sealed bytes
 
 	// Owned by the one who is busy.
-	opened  int    // bytes of the outbox that pending and sealed hold
+	opened  int // bytes of the outbox that pending and sealed hold
+	frame   framing
 	pending []byte // being written
 	chunk   []byte // memory of pending
 	chunks  *chunks
@@ -37,8 +39,8 @@ type secureConn struct {
 	sealed []byte // behind pending
 }
 
-// sealMax is how much of an outbox is sealed before it is written, in bytes: three
-// records, so that sealed it fits a large chunk.
+// sealMax is how much of an outbox is sealed before it is written, in bytes: less
+// than a large chunk, so that there is room for what TLS adds.
 const sealMax = 48 << 10
 
 func newSecureConn(nc net.Conn, raw syscall.RawConn, cfg *tls.Config, pool *chunks) *secureConn {
@@ -111,19 +113,57 @@ func (s *secureConn) farewell() {
 	_ = s.drain(&try)
 }
 
-// seal puts bytes of the pieces aside, sealed, unless there are some from before.
+// seal puts bytes of the pieces aside, sealed, each reply and each event in a
+// record of its own, as the real server does: kazoo overlooks what else is in a
+// record until the next one comes.
 func (s *secureConn) seal(pieces [][]byte) error {
 	for _, p := range pieces {
-		if s.opened >= sealMax {
-			break
-		}
-		n, err := s.tls.Write(p[:min(len(p), sealMax-s.opened)])
-		s.opened += n
-		if err != nil {
-			return err
+		for len(p) > 0 {
+			if s.opened >= sealMax || s.waiting() >= sealMax {
+				return nil
+			}
+			n := s.frame.take(p[:min(len(p), sealMax-s.opened)])
+			if _, err := s.tls.Write(p[:n]); err != nil {
+				return err
+			}
+			s.opened += n
+			p = p[n:]
 		}
 	}
 	return nil
+}
+
+// waiting is how much is sealed behind pending, in bytes.
+func (s *secureConn) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sealed)
+}
+
+// framing finds the ends of frames in a stream.
+type framing struct {
+	text bool    // the stream has no frames: it is the answer to a four-letter word
+	head [4]byte // of the length that is being read
+	seen int     // how much of it is
+	left int     // of the frame, behind its length
+}
+
+// take returns how many bytes of p, which is not empty, belong to one frame.
+func (f *framing) take(p []byte) int {
+	if f.text {
+		return len(p)
+	}
+	n := 0
+	if f.left == 0 {
+		n = copy(f.head[f.seen:], p)
+		if f.seen += n; f.seen < len(f.head) {
+			return n
+		}
+		f.seen, f.left = 0, int(binary.BigEndian.Uint32(f.head[:]))
+	}
+	k := min(f.left, len(p)-n)
+	f.left -= k
+	return n + k
 }
 
 // next makes the sealed bytes those to be written, once the former are. It reports

@@ -352,3 +352,60 @@ func TestManyThroughTLS(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// records counts the TLS records that a client receives.
+type records struct {
+	net.Conn
+	left int // of the record that is being read
+	head []byte
+	n    atomic.Int64
+}
+
+func (r *records) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	for p := b[:n]; len(p) > 0; {
+		if r.left > 0 {
+			k := min(r.left, len(p))
+			r.left -= k
+			p = p[k:]
+			continue
+		}
+		k := min(5-len(r.head), len(p))
+		r.head = append(r.head, p[:k]...)
+		if p = p[k:]; len(r.head) == 5 {
+			r.left = int(r.head[3])<<8 | int(r.head[4])
+			r.head = nil
+			r.n.Add(1)
+		}
+	}
+	return n, err
+}
+
+// kazoo waits for the socket although TLS has given it more than one frame: each
+// frame has a record of its own.
+func TestEachFrameHasARecord(t *testing.T) {
+	v := secured(t, options{}, tls.NoClientCert)
+	nc, err := net.Dial("tcp", v.addr)
+	require.NoError(t, err)
+	count := &records{Conn: nc}
+	c := v.client(tls.Client(count, &tls.Config{RootCAs: v.ca.Pool(), ServerName: "localhost"}))
+	c.shakeNew()
+	c.create("/n", zkproto.FlagPersistent)
+	c.watchData("/n")
+	before := count.n.Load()
+	c.setData("/n", 1)
+	require.Len(t, c.take(), 1)
+	require.EqualValues(t, 3, count.n.Load()-before, "the event, the reply, and that to a ping")
+
+	before = count.n.Load()
+	var pings []byte
+	for i := range 100 {
+		pings = append(pings, request(int32(1000+i), zkproto.OpExists, &zkproto.ExistsRequest{Path: "/n"})...)
+	}
+	_, err = c.nc.Write(pings)
+	require.NoError(t, err)
+	for range 100 {
+		c.reply()
+	}
+	require.GreaterOrEqual(t, count.n.Load()-before, int64(100), "a frame may have more than one")
+}

@@ -98,6 +98,9 @@ func (c *conn) answerWord(w *word) error {
 		}
 		text = w.answer(s, c)
 	}
+	if c.secured != nil {
+		c.secured.frame.text = true
+	}
 	c.out.reply([]byte(text), 0)
 	return errGoodbye
 }
