@@ -148,6 +148,7 @@ func (p *retries) pause() time.Duration {
 // growing pauses while it fails.
 func (r *Remote) keepLease(ctx context.Context) {
 	pauses := retries{cfg: &r.cfg}
+	told := "" // the failure that the log has already
 	for {
 		wait := r.cfg.TTL / 3
 		doubts := r.health.doubted()
@@ -157,11 +158,17 @@ func (r *Remote) keepLease(ctx context.Context) {
 		case err != nil:
 			wait = pauses.pause()
 			r.count.failures.Add(1)
-			if r.health.doubt(err.Error()) {
+			switch reason := err.Error(); {
+			case r.health.doubt(reason):
 				r.log.Warn("link to the registry lost", "err", err)
+				told = reason
+			case told != reason: // it never was up, or it is something else now
+				r.log.Warn("nothing can be published: the registry does not give us a lease", "err", err)
+				told = reason
 			}
 		default:
 			pauses.reset()
+			told = ""
 			if r.health.leaseGood(doubts) {
 				r.log.Info("link to the registry is up")
 			}

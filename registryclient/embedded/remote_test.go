@@ -1,9 +1,12 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -306,6 +309,31 @@ func TestReplacedBridgeIsSaid(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		w.link(false, "was replaced by incarnation 2; if two bridges run with the same id")
 		require.ErrorIs(t, w.publish(1, "s", native("10.0.0.1", 1)), rc.ErrStale)
+	})
+}
+
+// A bridge that never gets a lease, such as one whose data directory was lost,
+// says so once, not with every attempt.
+func TestLeaseThatIsRefusedFromTheStartIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := &world{t: t, road: newRoad()}
+		w.start()
+		defer w.kill()
+		next := bridge
+		next.Incarnation++
+		_, err := w.reg.Renew(next, time.Minute)
+		require.NoError(t, err)
+		c, err := embedded.NewRemote(embedded.RemoteConfig{Owner: bridge, Dial: w.road.dial, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { c.Run(ctx) })
+		time.Sleep(time.Minute)
+		cancel()
+		running.Wait()
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+		require.Contains(t, log.String(), "if two bridges run with the same id")
 	})
 }
 
