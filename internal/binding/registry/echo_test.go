@@ -211,3 +211,29 @@ func TestTableWithoutDisk(t *testing.T) {
 	require.Equal(t, uint64(1), table.Errors())
 	require.Equal(t, []registryclient.Service{svc}, table.Services())
 }
+
+// A disk that was full has left half a line, and lacks others: all are there
+// again as soon as it takes them.
+func TestTableAfterAFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "published")
+	table, err := OpenTable(path)
+	require.NoError(t, err)
+	require.NoError(t, table.file.Close())
+	require.NoError(t, os.WriteFile(path, []byte(tableHeader+"\n{\"namesp"), 0o600))
+	table.file, err = os.Open(path) // takes no writes
+	require.NoError(t, err)
+	table.path = filepath.Join(path, "below a file") // nor can it be made anew
+	table.Publishing(svc, []registryclient.Instance{plain("10.0.0.1", "")})
+	table.Publishing(svc, []registryclient.Instance{plain("10.0.0.2", "")})
+	require.Equal(t, uint64(2), table.Errors(), "the disk is left in peace for a second")
+
+	table.path = path
+	table.torn = table.torn.Add(-tornRetry)
+	table.Publishing(svc, []registryclient.Instance{plain("10.0.0.3", "")})
+	table.Publishing(svc, []registryclient.Instance{plain("10.0.0.4", "")})
+	require.Equal(t, uint64(2), table.Errors())
+	again, err := OpenTable(path)
+	require.NoError(t, err)
+	require.Len(t, again.entries[svc], 4)
+	require.NoError(t, again.Close())
+}

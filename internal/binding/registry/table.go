@@ -28,7 +28,10 @@ type Table struct {
 	file    *os.File // nil: in memory only
 	path    string
 	lines   int // in the file
-	errors  uint64
+	// torn is when the file was last tried to be made anew because it may end in
+	// the middle of a line: what follows could not be read. Zero: it is whole.
+	torn   time.Time
+	errors uint64
 }
 
 // entry is one ip and port of a service.
@@ -52,6 +55,9 @@ const (
 
 // rememberWithdrawn is how long the registry may still show what we withdrew.
 const rememberWithdrawn = 5 * time.Minute
+
+// tornRetry is how often a file that could not be written is tried again.
+const tornRetry = time.Second
 
 // tableHeader is the first line of the file.
 const tableHeader = `{"zkbridge":"published instances","format":1}`
@@ -148,16 +154,23 @@ func (t *Table) setLocked(svc registryclient.Service, at string, e entry) {
 	if !t.put(svc, at, e) || t.file == nil {
 		return
 	}
-	b, err := json.Marshal(line{svc.Namespace, svc.Group, svc.Name, at, e.State, e.When.Unix()})
-	if err == nil {
-		_, err = t.file.Write(append(b, '\n'))
-	}
-	if err != nil {
-		t.errors++
-	}
-	if t.lines++; t.lines > 1000+4*t.count {
-		if t.rewrite() != nil {
+	if t.torn.IsZero() {
+		b, err := json.Marshal(line{svc.Namespace, svc.Group, svc.Name, at, e.State, e.When.Unix()})
+		if err == nil {
+			_, err = t.file.Write(append(b, '\n'))
+		}
+		if err != nil {
 			t.errors++
+			t.torn = time.Now().Add(-tornRetry)
+		}
+	}
+	if t.lines++; t.torn.IsZero() && t.lines <= 1000+4*t.count || time.Since(t.torn) < tornRetry {
+		return
+	}
+	if t.rewrite() != nil {
+		t.errors++
+		if !t.torn.IsZero() {
+			t.torn = time.Now()
 		}
 	}
 }
@@ -194,7 +207,7 @@ func (t *Table) rewrite() error {
 	if t.file != nil {
 		t.file.Close()
 	}
-	t.file, t.lines = f, lines
+	t.file, t.lines, t.torn = f, lines, time.Time{}
 	return nil
 }
 
