@@ -75,7 +75,7 @@ type Config struct {
 
 // About is what srvr, mntr and conf tell beside the server's own counters.
 type About struct {
-	Version           string // of srvr and mntr; "": ZooKeeper's form with a commit of zeros
+	Version           string // of srvr and mntr; "": ZooKeeper's form with a commit of zeros, and the date as go-zookeeper wants it
 	ClientPort        int
 	SecureClientPort  int // of TLS; 0: none
 	TickTime          time.Duration
@@ -104,7 +104,7 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	def(&c.About.Version, "3.9.5-0000000000000000000000000000000000000000, built on 2026-01-01 00:00 UTC")
+	def(&c.About.Version, "3.9.5-0000000000000000000000000000000000000000, built on 01/01/2026 00:00 UTC")
 	if c.About.DataSize == nil {
 		c.About.DataSize = func() int64 { return 0 }
 	}
