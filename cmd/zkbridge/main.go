@@ -37,6 +37,6 @@ natively become nodes that they see.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serveCommand(), explainCommand(), registryCommand(), demoCommand(), configCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), explainCommand(), registryCommand(), demoCommand(), benchCommand(), configCommand(), versionCommand())
 	return cmd
 }
