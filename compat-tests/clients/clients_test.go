@@ -21,7 +21,11 @@ func fetch(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if _, err := cClient(); err != nil {
+		return err
+	}
+	_, err := zkCliClasspath(ctx)
+	return err
 }
 
 // kinds are the servers the clients run against. The registry of the third kind
@@ -41,11 +45,22 @@ func TestClients(t *testing.T) {
 			Lines: []string{"extendedTypesEnabled=false"}, // the bridge's default
 		}))
 	}
-	t.Run("go-zookeeper", func(t *testing.T) {
-		t.Parallel()
-		dir := control.ScratchDir(t, "program")
-		check(t, dir, playGo(t, relays(t, targets), dir))
-	})
+	for _, c := range []struct {
+		name string
+		play func(tb testing.TB, servers []server, dir string) map[string]*transcript
+	}{
+		{"go-zookeeper", func(tb testing.TB, servers []server, dir string) map[string]*transcript {
+			return playScripts(tb, servers, dir, "go", goScenarios)
+		}},
+		{"c", playC},
+		{"zkcli", playZkCli},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := control.ScratchDir(t, "program")
+			check(t, dir, c.play(t, relays(t, targets), dir))
+		})
+	}
 	for _, c := range javaClients() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

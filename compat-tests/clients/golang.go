@@ -25,11 +25,15 @@ const (
 	longSession  = 20 * time.Second
 )
 
-// goScenarios are what go-zookeeper/zk goes through, in this test binary.
-var goScenarios = []struct {
+// goScenario is a scenario that a test binary itself goes through, or in which it
+// drives a shell.
+type goScenario struct {
 	name string
 	run  func(s *goScript)
-}{
+}
+
+// goScenarios are what go-zookeeper/zk goes through.
+var goScenarios = []goScenario{
 	{"nodes", goNodes},
 	{"transactions", goTransactions},
 	{"access", goAccess},
@@ -38,8 +42,9 @@ var goScenarios = []struct {
 	{"sessions", goSessions},
 }
 
-// playGo runs the scenarios of go-zookeeper/zk on all servers side by side.
-func playGo(tb testing.TB, servers []server, dir string) map[string]*transcript {
+// playScripts runs scenarios on all servers, one after the other, and returns
+// what they saw, by the server's name.
+func playScripts(tb testing.TB, servers []server, dir, client string, scenarios []goScenario) map[string]*transcript {
 	tb.Helper()
 	file, err := os.Create(filepath.Join(dir, "client.log"))
 	if err != nil {
@@ -47,20 +52,14 @@ func playGo(tb testing.TB, servers []server, dir string) map[string]*transcript 
 	}
 	defer file.Close()
 	seen := map[string]*transcript{}
-	errs := make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, srv := range servers {
+	for _, srv := range servers {
 		seen[srv.name] = &transcript{}
-		wg.Go(func() {
-			for _, scenario := range goScenarios {
-				s := &goScript{scenario: scenario.name, server: srv, log: file, seen: seen[srv.name], root: "/go-" + scenario.name}
-				errs[i] = errors.Join(errs[i], s.play(scenario.run))
+		for _, scenario := range scenarios {
+			s := &goScript{scenario: scenario.name, server: srv, log: file, seen: seen[srv.name], root: "/" + client + "-" + scenario.name}
+			if err := s.play(scenario.run); err != nil {
+				tb.Error(err)
 			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		tb.Error(err)
+		}
 	}
 	return seen
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-var open = zk.WorldACL(zk.PermAll)
+var openACL = zk.WorldACL(zk.PermAll)
 
 // goNodes are single operations.
 func goNodes(s *goScript) {
 	c := s.client().zk
 	r := s.root
 	create := func(what, path string, data []byte, flags int32) {
-		name, err := c.Create(path, data, flags, open)
+		name, err := c.Create(path, data, flags, openACL)
 		s.result(what, err, name)
 	}
 	create("create", r, []byte("one"), 0)
@@ -27,11 +27,11 @@ func goNodes(s *goScript) {
 	create("both", r+"/n-", nil, zk.FlagSequence|zk.FlagEphemeral)
 	create("a child of an ephemeral", r+"/e/x", nil, 0)
 	create("a path without a slash", "x", nil, 0)
-	name, err := c.CreateProtectedEphemeralSequential(r+"/p-", nil, open)
+	name, err := c.CreateProtectedEphemeralSequential(r+"/p-", nil, openACL)
 	s.result("protected", err, strings.HasPrefix(name, r+"/_c_") && strings.HasSuffix(name, "-p-0000000004"), len(name))
-	name, err = c.CreateContainer(r+"/c", []byte("c"), zk.FlagTTL, open)
+	name, err = c.CreateContainer(r+"/c", []byte("c"), zk.FlagContainer, openACL)
 	s.result("container", err, name)
-	name, err = c.CreateTTL(r+"/t", nil, zk.FlagTTL|zk.FlagEphemeral, open, time.Minute)
+	name, err = c.CreateTTL(r+"/t", nil, zk.FlagTTL, openACL, time.Minute)
 	s.result("time to live", err, name)
 
 	data, stat, err := c.Get(r)
@@ -71,11 +71,7 @@ func goNodes(s *goScript) {
 	create("outside ASCII", r+"/größe-漢字", nil, 0)
 	_, err = c.IncrementalReconfig([]string{"server.5=localhost:1:2;3"}, nil, -1)
 	s.result("reconfig", err)
-	stats, fine := zk.FLWSrvr([]string{s.server.direct}, patience)
-	s.say("srvr: %v, mode %v", fine, stats[0].Mode)
 	s.say("ruok: %v", zk.FLWRuok([]string{s.server.direct}, patience))
-	_, fine = zk.FLWCons([]string{s.server.direct}, patience)
-	s.say("cons can be read: %v", fine)
 }
 
 // goTransactions are multi requests.
@@ -84,7 +80,7 @@ func goTransactions(s *goScript) {
 	r := s.root
 	s.create(c, r, "", 0)
 	create := func(path string, flags int32) *zk.CreateRequest {
-		return &zk.CreateRequest{Path: path, Data: []byte("d"), Acl: open, Flags: flags}
+		return &zk.CreateRequest{Path: path, Data: []byte("d"), Acl: openACL, Flags: flags}
 	}
 	multi := func(what string, ops ...any) {
 		results, err := c.zk.Multi(ops...)
@@ -132,9 +128,9 @@ func goAccess(s *goScript) {
 	s.result("no stranger reads", err)
 	stat, err = c.zk.SetACL(r, zk.WorldACL(zk.PermRead|zk.PermAdmin), 0)
 	s.result("set the ACL", err, stat)
-	_, err = c.zk.SetACL(r, open, 0)
+	_, err = c.zk.SetACL(r, openACL, 0)
 	s.result("wrong version", err)
-	_, err = c.zk.Create(r+"/x", nil, 0, open)
+	_, err = c.zk.Create(r+"/x", nil, 0, openACL)
 	s.result("create", err)
 	_, err = c.zk.SetACL(r, nil, -1)
 	s.result("an empty ACL", err)
@@ -190,7 +186,7 @@ func goWatches(s *goScript) {
 func goLocks(s *goScript) {
 	path := s.root + "/lock"
 	a, b := s.client(), s.client()
-	la, lb := zk.NewLock(a.zk, path, open), zk.NewLock(b.zk, path, open)
+	la, lb := zk.NewLock(a.zk, path, openACL), zk.NewLock(b.zk, path, openACL)
 	s.result("a locks", la.Lock())
 	s.result("a locks again", la.Lock())
 	got := make(chan error, 1)
@@ -215,7 +211,7 @@ func goLocks(s *goScript) {
 		c := s.client()
 		wg.Go(func() {
 			for range 5 {
-				l := zk.NewLock(c.zk, path, open)
+				l := zk.NewLock(c.zk, path, openACL)
 				if l.Lock() != nil {
 					continue
 				}
