@@ -55,7 +55,7 @@ func connectTLS(t *testing.T, addr string, cfg *tls.Config) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{addr}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false),
 		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
-			return (&tls.Dialer{NetDialer: &net.Dialer{Timeout: timeout}, Config: cfg}).DialContext(context.Background(), network, address)
+			return (&tls.Dialer{NetDialer: &net.Dialer{Timeout: timeout}, Config: cfg}).DialContext(context.WithoutCancel(t.Context()), network, address)
 		}))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

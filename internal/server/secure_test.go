@@ -264,7 +264,7 @@ func TestTLSHandshakeHasALimit(t *testing.T) {
 	v := secured(t, options{server: server.Config{HandshakeTimeout: 50 * time.Millisecond, FourLetterWords: []string{"*"}}}, tls.NoClientCert)
 	nc, err := net.Dial("tcp", v.addr)
 	require.NoError(t, err)
-	defer nc.Close()
+	defer func() { _ = nc.Close() }()
 	_, err = nc.Write([]byte{22, 3, 1}) // and nothing more
 	require.NoError(t, err)
 	_, err = io.ReadAll(nc)
@@ -307,7 +307,7 @@ func TestDrainThroughTLS(t *testing.T) {
 	c := v.connectOver()
 	shaking, err := net.Dial("tcp", v.addr)
 	require.NoError(t, err)
-	defer shaking.Close()
+	defer func() { _ = shaking.Close() }()
 	require.Eventually(t, func() bool { return v.server.Stats().Connections == 2 }, tick, poll)
 	ctx, cancel := context.WithTimeout(t.Context(), tick)
 	defer cancel()
