@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +87,7 @@ func shapes(t *testing.T, addr, base string) map[string]string {
 	}
 	index := string(get(t, base+"/commands"))
 	for _, command := range commands[:len(commands)-1] {
-		require.True(t, strings.Contains(index, `<a href="/commands/`+command+`">`), command)
+		require.Contains(t, index, `<a href="/commands/`+command+`">`, command)
 	}
 	return all
 }

@@ -4,7 +4,6 @@ package control_test
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -98,7 +97,7 @@ func TestRelay(t *testing.T) {
 
 	relay.Stall()
 	_, err = first.say("two", 100*time.Millisecond)
-	require.True(t, errors.Is(err, os.ErrDeadlineExceeded), "got %v, want silence", err)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "got %v, want silence", err)
 	relay.Flow()
 	require.NoError(t, first.SetReadDeadline(time.Now().Add(time.Second)))
 	late, err := first.in.ReadString('\n')
@@ -108,7 +107,7 @@ func TestRelay(t *testing.T) {
 	relay.Cut()
 	_, err = first.say("three", time.Second)
 	require.Error(t, err)
-	require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "a cut is seen at once")
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "a cut is seen at once")
 
 	second := dial(t, relay.Addr())
 	_, err = second.say("four", time.Second)
@@ -116,7 +115,7 @@ func TestRelay(t *testing.T) {
 	relay.HalfOpen()
 	for range 3 {
 		_, err = second.say("five", 50*time.Millisecond)
-		require.True(t, errors.Is(err, os.ErrDeadlineExceeded), "got %v, want silence", err)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "got %v, want silence", err)
 	}
 	third := dial(t, relay.Addr())
 	_, err = third.say("six", time.Second)

@@ -62,7 +62,7 @@ func Handler(cfg Config) http.Handler {
 // answer is the text for one command; c is nil if there is none of that name.
 func answer(cfg *Config, c *command, name string, query url.Values) string {
 	var data object
-	problem := ""
+	var problem string
 	switch ready, _ := cfg.Ready(); {
 	case c == nil:
 		problem = "Unknown command: " + name

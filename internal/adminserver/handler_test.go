@@ -192,7 +192,7 @@ func keys(t *testing.T, text string) (list []string) {
 func TestNotServing(t *testing.T) {
 	h := start(t)
 	h.ready = false
-	require.Equal(t, "{\n  \"command\" : \"monitor\",\n  \"error\" : \"This ZooKeeper instance is not currently serving requests\"\n}", h.text("mntr"))
+	require.JSONEq(t, "{\n  \"command\" : \"monitor\",\n  \"error\" : \"This ZooKeeper instance is not currently serving requests\"\n}", h.text("mntr"))
 	for _, always := range []string{"ruok", "envi", "gtmk", "sysp"} {
 		require.Contains(t, h.text(always), `"error" : null`)
 	}

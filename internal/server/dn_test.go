@@ -28,8 +28,10 @@ func TestDistinguishedNames(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{"the last first", one(oid(2, 5, 4, 6), "DE", org, "Example", cn, "zk-1"), "CN=zk-1,O=Example,C=DE"},
-		{"all words", one(oid(0, 9, 2342, 19200300, 100, 1, 25), "org", oid(2, 5, 4, 8), "s", oid(2, 5, 4, 7), "l", oid(2, 5, 4, 9), "st", oid(2, 5, 4, 11), "u", oid(0, 9, 2342, 19200300, 100, 1, 1), "id"),
-			"UID=id,OU=u,STREET=st,L=l,ST=s,DC=org"},
+		{
+			"all words", one(oid(0, 9, 2342, 19200300, 100, 1, 25), "org", oid(2, 5, 4, 8), "s", oid(2, 5, 4, 7), "l", oid(2, 5, 4, 9), "st", oid(2, 5, 4, 11), "u", oid(0, 9, 2342, 19200300, 100, 1, 1), "id"),
+			"UID=id,OU=u,STREET=st,L=l,ST=s,DC=org",
+		},
 		{"escapes", one(cn, ` a,b=c+d<e>f#g;h"i\j `), `CN=\ a\,b\=c\+d\<e\>f\#g\;h\"i\\j\ `},
 		{"no word", one(mail, asn1.RawValue{Tag: asn1.TagIA5String, Bytes: []byte("a@b")}, oid(2, 5, 4, 5), "1"), "2.5.4.5=#130131,1.2.840.113549.1.9.1=#1603614062"},
 		{"not ASCII", one(cn, "Jürgen 東京"), "CN=Jürgen 東京"},

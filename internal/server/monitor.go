@@ -89,8 +89,8 @@ func (s *Server) gauges() []Measure {
 		gauge("approximate_data_size", tree.DataSize),
 		gauge("global_sessions", int64(sess.Open+sess.Closing)),
 		gauge("local_sessions", 0),
-		gauge("open_file_descriptor_count", int64(open)),
-		gauge("max_file_descriptor_count", int64(limit)),
+		gauge("open_file_descriptor_count", open),
+		gauge("max_file_descriptor_count", limit),
 		{Name: "connection_drop_probability", Fraction: true},
 		gauge("last_client_response_size", -1), // not measured
 		gauge("max_client_response_size", -1),

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
@@ -235,7 +236,7 @@ func (c *conn) shakeHands(due time.Time) error {
 	if err := s.Conn.SetWriteDeadline(due); err != nil {
 		return err
 	}
-	if err := s.tls.Handshake(); err != nil {
+	if err := s.tls.HandshakeContext(context.Background()); err != nil { // ended by the deadlines of the socket
 		return c.unshaken(err)
 	}
 	s.direct.Store(false)

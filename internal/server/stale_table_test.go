@@ -104,7 +104,7 @@ func TestDebtsTable(t *testing.T) {
 				for _, o := range stale {
 					require.False(t, o.at.After(late))
 				}
-				require.Equal(t, len(stale), len(slices.DeleteFunc(slices.Clone(model), func(o owed) bool { return o.at.After(late) })))
+				require.Len(t, slices.DeleteFunc(slices.Clone(model), func(o owed) bool { return o.at.After(late) }), len(stale))
 				for _, c := range conns {
 					n := 0
 					for _, o := range model {

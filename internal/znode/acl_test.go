@@ -44,8 +44,10 @@ func TestACLSettles(t *testing.T) {
 		{"sasl is not configured", one("sasl", "u"), nil},
 		{"unknown", one("nonsense", "x"), nil},
 		{"no scheme", one("", ""), nil},
-		{"auth is all digests, in place, not ip", append(append(one("ip", "10.0.0.1"), one("auth", "ignored")...), one("world", "anyone")...),
-			append(append(append(one("ip", "10.0.0.1"), one("digest", "a:1")...), one("digest", "b:2")...), one("world", "anyone")...)},
+		{
+			"auth is all digests, in place, not ip", append(append(one("ip", "10.0.0.1"), one("auth", "ignored")...), one("world", "anyone")...),
+			append(append(append(one("ip", "10.0.0.1"), one("digest", "a:1")...), one("digest", "b:2")...), one("world", "anyone")...),
+		},
 		{"duplicates go", append(one("world", "anyone"), one("world", "anyone")...), one("world", "anyone")},
 		{"not after auth", append(one("digest", "a:1"), one("auth", "")...), append(append(one("digest", "a:1"), one("digest", "a:1")...), one("digest", "b:2")...)},
 		{"the same with other bits stays", append(one("world", "anyone"), acl(1, "world", "anyone")...), append(one("world", "anyone"), acl(1, "world", "anyone")...)},

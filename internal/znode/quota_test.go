@@ -156,7 +156,7 @@ func TestQuotaOfTheRoot(t *testing.T) {
 	create(t, tree, quotaDir+"/zookeeper_limits", "countHardLimit=0", 0)
 	create(t, tree, quotaDir+"/zookeeper_stats", "", 0)
 	create(t, tree, "/a", "", 0)
-	require.Equal(t, "", used(t, tree, ""))
+	require.Empty(t, used(t, tree, ""))
 	remove(t, tree, quotaDir+"/zookeeper_limits")
 }
 
