@@ -6,10 +6,13 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +66,7 @@ func TestHistories(t *testing.T) {
 			}
 			h := draw.Draw(t, "history")
 			played++
-			if difference := pair.play(h); difference != "" {
+			if difference := pair.play(h, rapid.IntRange(0, 3).Draw(t, "bound") == 3); difference != "" {
 				t.Fatalf("bridge against control:\n%s\nThe history, to be played again with make histories SEED=<what -rapid.seed says>:\n%v", difference, h)
 			}
 		})
@@ -72,6 +75,7 @@ func TestHistories(t *testing.T) {
 		t.Logf("the control gave two answers, the other one is the bridge's:\n%s", r)
 	}
 	require.LessOrEqual(t, len(pair.raced), 1+played/100, "histories in which the control raced, of %d", played)
+	t.Logf("what the control answered:\n%s", pair.table())
 	t.Logf("%d operations in %d histories, %v, first seed %d", pair.operations(), played, time.Since(start).Round(time.Second), first)
 }
 
@@ -80,11 +84,12 @@ type pair struct {
 	want, got *histories.Player
 	dir       string // for the transcripts that differ
 	raced     []string
+	seen      map[string]int // answers and events of the control
 }
 
 func newPair(t *testing.T, want, got string) *pair {
 	t.Helper()
-	p := &pair{dir: control.ScratchDir(t, "transcripts")}
+	p := &pair{dir: control.ScratchDir(t, "transcripts"), seen: map[string]int{}}
 	for to, addr := range map[**histories.Player]string{&p.want: want, &p.got: got} {
 		player, err := histories.NewPlayer(t.Context(), addr)
 		require.NoError(t, err)
@@ -102,13 +107,14 @@ func (p *pair) operations() int { return min(p.want.Operations, p.got.Operations
 // So a history with a difference is played again. If the control then gives what the bridge
 // gave, and the bridge gives that each time, the first answer of the control is no evidence, and is
 // noted.
-func (p *pair) play(h histories.History) string {
-	want, got, failure := p.once(h)
+func (p *pair) play(h histories.History, bound bool) string {
+	want, got, failure := p.once(h, bound)
+	p.count(want)
 	if failure == "" && want == got {
 		return ""
 	}
 	for range 3 {
-		w, g, f := p.once(h)
+		w, g, f := p.once(h, bound)
 		if failure == "" && f == "" && g == got {
 			if w == got {
 				p.raced = append(p.raced, histories.Compare(want, got))
@@ -128,17 +134,34 @@ func (p *pair) play(h histories.History) string {
 	return cmp.Or(histories.Compare(want, got), failure)
 }
 
-func (p *pair) once(h histories.History) (want, got wire.Transcript, failure string) {
+var outcomes = regexp.MustCompile(`(?m)^(?:< -?\d+ (\w+) zxid=\S+ (ok|-\d+)|! (\w+) )`)
+
+func (p *pair) count(t wire.Transcript) {
+	for _, m := range outcomes.FindAllStringSubmatch(string(t), -1) {
+		p.seen[strings.TrimSpace(m[3]+m[1]+" "+m[2])]++
+	}
+}
+
+// table is what was seen, for whoever asks whether histories meet everything.
+func (p *pair) table() string {
+	var out strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(p.seen)) {
+		fmt.Fprintf(&out, "%8d %s\n", p.seen[key], key)
+	}
+	return out.String()
+}
+
+func (p *pair) once(h histories.History, bound bool) (want, got wire.Transcript, failure string) {
 	type result struct {
 		transcript wire.Transcript
 		err        error
 	}
 	other := make(chan result)
 	go func() {
-		t, err := p.want.Play(h)
+		t, err := p.want.Play(h, bound)
 		other <- result{t, err}
 	}()
-	got, err := p.got.Play(h)
+	got, err := p.got.Play(h, bound)
 	r := <-other
 	if r.err != nil || err != nil {
 		failure = fmt.Sprintf("control: %v\nbridge: %v\n", r.err, err)

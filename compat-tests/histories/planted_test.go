@@ -136,16 +136,16 @@ func TestPlantedBugs(t *testing.T) {
 	liar := newLiar(t, control.Start(t, control.Bridge, other).Addr())
 	pair := newPair(t, honest, liar.addr())
 	truth := *liar.lie.Load()
-	require.Empty(t, pair.play(sample()), "without a lie")
+	require.Empty(t, pair.play(sample(), false), "without a lie")
 	for name, l := range planted() {
 		t.Run(name, func(t *testing.T) {
 			var told atomic.Int32
 			liar.tell(once(l, &told))
-			difference := pair.play(sample())
+			difference := pair.play(sample(), false)
 			liar.tell(truth)
 			require.EqualValues(t, 1, told.Load(), "the lie was not told")
 			require.NotEmpty(t, difference)
-			require.Empty(t, pair.play(sample()), "afterwards")
+			require.Empty(t, pair.play(sample(), false), "afterwards")
 		})
 	}
 	t.Run("shortened", func(t *testing.T) { shortened(t, pair, liar) })
@@ -175,7 +175,7 @@ func shortened(t *testing.T, pair *pair, liar *liar) {
 		}()
 		rapid.Check(report, func(t *rapid.T) {
 			h := histories.Draw(false).Draw(t, "history")
-			if difference := pair.play(h); difference != "" {
+			if difference := pair.play(h, false); difference != "" {
 				last = h
 				t.Fatalf("%s%v", difference, h)
 			}

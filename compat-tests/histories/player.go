@@ -49,15 +49,24 @@ func newSession(timeout int32) zkproto.ConnectRequest {
 	return zkproto.ConnectRequest{Timeout: timeout, Passwd: make([]byte, zkproto.PasswdSize), HasReadOnly: true}
 }
 
-// Play plays a history. An error means that it could not be played to its end,
-// the transcript then is what was seen until then.
-func (p *Player) Play(h History) (wire.Transcript, error) {
+// Play plays a history, in a directory that is bound to the bridge's registry or
+// in one that is not: what clients see must not depend on it. An error means that
+// it could not be played to its end, the transcript then is what was seen until
+// then.
+func (p *Player) Play(h History, bound bool) (wire.Transcript, error) {
 	p.played++
 	below := fmt.Sprintf("/h%d", p.played)
+	if bound {
+		below = fmt.Sprintf("/dubbo/com.acme.Greeter%d/providers", p.played)
+	}
 	var base int64
 	err := p.stage.Try("prepare", func() {
 		p.helper.Silently(func() {
-			p.helper.Create(below, 0)
+			for i, c := range below + "/" {
+				if c == '/' && i > 0 {
+					p.helper.Create(below[:i], 0)
+				}
+			}
 			base = p.helper.Create(below+wire.Root, 0).Zxid
 		})
 	})
