@@ -28,7 +28,7 @@ compat: build ## against real ZooKeeper, Dubbo, Curator, dubbo-go and kazoo
 histories: build ## random histories beside a real ZooKeeper: OPS operations (100000), the first from SEED
 	$(GO) test -tags compat -count=1 -timeout 0 -v -run TestHistories ./compat-tests/histories -operations $(OPS) -seed $(SEED)
 
-fuzz: ## each fuzz target for FUZZ (5s)
+fuzz: ## each fuzz target for FUZZ (5s; FUZZ=1h for a night)
 	./fuzz.sh $(FUZZ)
 
 bench: build ## beside a real ZooKeeper, in one run
