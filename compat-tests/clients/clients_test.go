@@ -24,6 +24,9 @@ func fetch(ctx context.Context) error {
 	if _, err := cClient(); err != nil {
 		return err
 	}
+	if _, err := nodeClient(ctx); err != nil {
+		return err
+	}
 	_, err := zkCliClasspath(ctx)
 	return err
 }
@@ -54,6 +57,7 @@ func TestClients(t *testing.T) {
 		}},
 		{"c", playC},
 		{"zkcli", playZkCli},
+		{"node", playNode},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
