@@ -37,7 +37,7 @@ type Book struct {
 	onDirty  func(registryclient.Service, Urgency)
 	onTarget func(Target)
 	onRefuse func(Refused)
-	outcome  func(svc registryclient.Service, in registryclient.Instance) string
+	outcome  func(svc registryclient.Service, in registryclient.Instance) (text string, refused bool)
 
 	// Under the tree's lock.
 	tenures   map[int64]Tenure                    // of the sessions that are open
@@ -99,7 +99,7 @@ func NewBook(cfg BookConfig) *Book {
 		onDirty:  func(registryclient.Service, Urgency) {},
 		onTarget: func(Target) {},
 		onRefuse: func(Refused) {},
-		outcome:  func(registryclient.Service, registryclient.Instance) string { return "" },
+		outcome:  func(registryclient.Service, registryclient.Instance) (string, bool) { return "", false },
 		tenures:  make(map[int64]Tenure),
 		byPath:   make(map[string]*Claim),
 		groups:   make(map[spot]*group),
@@ -142,7 +142,7 @@ func (b *Book) OnRefused(fn func(Refused)) { b.onRefuse = fn }
 // OnOutcome sets where Explain asks what became of an instance that should be
 // published: "accepted", "refused by the registry: ...". fn is called without a
 // lock. Set it before the Book is used.
-func (b *Book) OnOutcome(fn func(svc registryclient.Service, in registryclient.Instance) string) {
+func (b *Book) OnOutcome(fn func(svc registryclient.Service, in registryclient.Instance) (text string, refused bool)) {
 	b.outcome = fn
 }
 

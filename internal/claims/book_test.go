@@ -454,7 +454,7 @@ func TestGeneration(t *testing.T) {
 
 func TestExplainInWords(t *testing.T) {
 	b := newBench(t)
-	b.book.OnOutcome(func(registryclient.Service, registryclient.Instance) string { return "accepted" })
+	b.book.OnOutcome(func(registryclient.Service, registryclient.Instance) (string, bool) { return "accepted", false })
 	b.mkdir(dirA)
 	b.mkdir("/locks/a")
 	b.open(0x107)

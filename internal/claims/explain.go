@@ -109,7 +109,7 @@ func (b *Book) Explain(path string) Explanation {
 	var ask []asked
 	e.Claims, ask = b.explainClaims(unique(list), services)
 	for _, a := range ask {
-		e.Claims[a.claim].Outcome = b.outcome(a.service, a.instance)
+		e.Claims[a.claim].Outcome, _ = b.outcome(a.service, a.instance)
 	}
 	return e
 }
@@ -171,7 +171,10 @@ func unique(list []placed) []placed {
 func (b *Book) explainClaims(list []placed, services map[registryclient.Service][]*Claim) (out []ExplainedClaim, ask []asked) {
 	left := make(map[*Claim]LeftOut)
 	for _, claims := range services {
-		_, out := Published(claims)
+		_, out := PublishedWithout(claims, func(c *Claim) bool {
+			_, refused := b.outcome(c.Service, c.Instance)
+			return refused
+		})
 		for _, l := range out {
 			left[l.Claim] = l
 		}
@@ -196,6 +199,9 @@ func (b *Book) explainClaims(list []placed, services map[registryclient.Service]
 			x.Why = LeftOut{Claim: c, Cause: NotTranslatable}.String()
 		case isLeft:
 			x.Why = l.String()
+			if l.Cause == NotTaken {
+				ask = append(ask, asked{i, c.Service, c.Instance})
+			}
 		default:
 			x.Published = true
 			ask = append(ask, asked{i, c.Service, c.Instance})
@@ -293,11 +299,11 @@ func (c ExplainedClaim) write(line func(string, ...any)) {
 	}
 	if c.Published {
 		line("  published: as %s of %s.", c.Instance, c.Service)
-		if c.Outcome != "" {
-			line("  registry: %s.", c.Outcome)
-		}
 	} else {
 		line("  not published: %s.", c.Why)
+	}
+	if c.Outcome != "" {
+		line("  registry: %s.", c.Outcome)
 	}
 	if c.Shown {
 		line("  shown to ZooKeeper clients: %s.", c.ShownWhy)

@@ -83,13 +83,14 @@ const (
 	NotTranslatable  Cause = iota + 1 // its name is no registration that the registry could hold
 	DualRegistration                  // somebody else's instance of that ip and port is in the registry
 	Shadowed                          // another claim of that ip and port is published
+	NotTaken                          // the registry has refused it
 )
 
 // LeftOut is a claim of ZooKeeper's side that is not published.
 type LeftOut struct {
 	Claim *Claim
 	Cause Cause
-	By    *Claim // the claim that is published, or in the registry, instead; nil if Cause is NotTranslatable
+	By    *Claim // the claim that is published, or in the registry, instead; nil if Cause is NotTranslatable or NotTaken
 }
 
 // String says why, as the end of a sentence that begins "not published: ".
@@ -102,6 +103,8 @@ func (l LeftOut) String() string {
 			return "dual registration: the provider is in the registry by itself; this claim is published when that one goes"
 		}
 		return fmt.Sprintf("shadowed by somebody else's instance %s in the registry, which has room for one instance of an ip and port; published when that one goes", l.By.Instance.Address())
+	case NotTaken:
+		return "the registry refuses it"
 	case Shadowed:
 		if l.By.Address.Address == l.Claim.Address.Address {
 			return "shadowed by the newer registration of the same address " + l.By.Path()
@@ -119,15 +122,25 @@ func (l LeftOut) String() string {
 //
 // A registry claim is never in the list.
 func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
+	return PublishedWithout(claims, func(*Claim) bool { return false })
+}
+
+// PublishedWithout is Published where some claims are not taken by the registry:
+// others of the same ip and port stand in for them.
+func PublishedWithout(claims []*Claim, refused func(*Claim) bool) (list []*Claim, left []LeftOut) {
 	foreign := make(map[string]*Claim)
 	candidates := make(map[string][]candidate, len(claims))
+	notTaken := make(map[*Claim]bool)
 	for _, c := range claims {
 		switch {
 		case !c.Local():
 			if other := foreign[c.At]; other == nil || older(c, other) {
 				foreign[c.At] = c
 			}
-		case c.Refused == "":
+		case c.Refused != "":
+		case refused(c):
+			notTaken[c] = true
+		default:
 			candidates[c.At] = enter(candidates[c.At], c)
 		}
 	}
@@ -139,6 +152,8 @@ func Published(claims []*Claim) (list []*Claim, left []LeftOut) {
 			left = append(left, LeftOut{Claim: c, Cause: NotTranslatable})
 		} else if other := foreign[c.At]; other != nil {
 			left = append(left, LeftOut{Claim: c, Cause: DualRegistration, By: other})
+		} else if notTaken[c] {
+			left = append(left, LeftOut{Claim: c, Cause: NotTaken})
 		} else if w := winner(candidates[c.At]); w != c {
 			left = append(left, LeftOut{Claim: c, Cause: Shadowed, By: w})
 		} else {

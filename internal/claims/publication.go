@@ -13,6 +13,7 @@ type Publication struct {
 	Service    registryclient.Service
 	Generation uint64 // rises with every change of the list
 	Listed     []Listed
+	Refused    []Listed // left out because the registry does not take them
 	Left       []Left
 }
 
@@ -38,6 +39,13 @@ type Left struct {
 // sorted by instance, and what is left out of it. It waits for the tree's lock,
 // so it is not for the Book's own callbacks.
 func (b *Book) Publications(svc registryclient.Service) Publication {
+	return b.PublicationsWithout(svc, func(Listed) bool { return false })
+}
+
+// PublicationsWithout is Publications where the registry does not take some: of
+// the same ip and port others stand in for them. refused is called without a
+// lock.
+func (b *Book) PublicationsWithout(svc registryclient.Service, refused func(Listed) bool) Publication {
 	p := Publication{Service: svc}
 	var claims []*Claim
 	b.tree.View(func(v *znode.View) {
@@ -47,15 +55,22 @@ func (b *Book) Publications(svc registryclient.Service) Publication {
 		}
 	})
 	// Claims do not change, so the lock is not needed for the rest.
-	list, left := Published(claims)
+	list, left := PublishedWithout(claims, func(c *Claim) bool { return refused(listed(c)) })
 	p.Listed = make([]Listed, len(list))
 	for i, c := range list {
-		p.Listed[i] = Listed{Instance: c.Instance, At: c.At, Address: c.Address, Dir: c.Dir, Name: c.Name}
+		p.Listed[i] = listed(c)
 	}
 	for _, l := range left {
+		if l.Cause == NotTaken {
+			p.Refused = append(p.Refused, listed(l.Claim))
+		}
 		p.Left = append(p.Left, Left{Path: l.Claim.Path(), Cause: l.Cause, Reason: l.String()})
 	}
 	return p
+}
+
+func listed(c *Claim) Listed {
+	return Listed{Instance: c.Instance, At: c.At, Address: c.Address, Dir: c.Dir, Name: c.Name}
 }
 
 // Services lists the registry services that there are claims of ZooKeeper's

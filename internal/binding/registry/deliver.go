@@ -15,7 +15,7 @@ import (
 // outcome is what became of a list.
 type outcome struct {
 	accepted []claims.Listed    // what the registry has from us, sorted
-	refused  map[string]refused // what it does not take
+	refused  map[string]refused // what it does not take, by the path of the znode
 	sent     bool               // there was a call
 	err      error              // what is to be tried again; accepted is not known then
 }
@@ -108,6 +108,9 @@ func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed, cl
 	d.accepted = nil
 	found := maps.Clone(d.refused)
 	kept, err := d.try(ctx, good, suspects, refusal)
+	if err == nil {
+		kept = d.keep(kept, before, found)
+	}
 	if err != nil || sameList(kept, d.accepted) && (clean || len(kept) > 0) {
 		return err // the last call was for exactly these, or there is nothing and was nothing
 	}
@@ -123,6 +126,25 @@ func (d *delivery) isolate(ctx context.Context, list, before []claims.Listed, cl
 		return nil // even nothing is refused: then the registry has nothing of ours
 	}
 	return err
+}
+
+// keep adds to what the registry takes what it had before at the ip and port of
+// something that it has refused now: whether that is still wanted is looked at
+// next, and until then the address is not without an instance.
+func (d *delivery) keep(kept, before []claims.Listed, known map[string]refused) []claims.Listed {
+	replaced := make(map[string]bool)
+	for path, r := range d.refused {
+		if _, ok := known[path]; !ok {
+			replaced[r.listed.At] = true
+		}
+	}
+	for _, b := range before {
+		if replaced[b.At] && d.refused[b.Path()].listed.At == "" && !slices.ContainsFunc(kept, func(k claims.Listed) bool { return k.At == b.At }) {
+			kept = append(kept, b)
+		}
+	}
+	sortListed(kept)
+	return kept
 }
 
 // holds tells whether an instance is in a sorted list.
@@ -165,7 +187,7 @@ func (d *delivery) refuse(l claims.Listed, err error) {
 	if errors.As(err, &failed) && failed.Err != nil {
 		text = failed.Err.Error()
 	}
-	d.refused[l.At] = refused{listed: l, text: text, until: time.Now().Add(d.p.cfg.RefusedRetry)}
+	d.refused[l.Path()] = refused{listed: l, text: text, until: time.Now().Add(d.p.cfg.RefusedRetry)}
 }
 
 // metadataSize is what registries limit: the characters of all keys and values.

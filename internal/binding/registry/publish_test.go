@@ -628,3 +628,63 @@ func TestOutcomeInALargeDirectory(t *testing.T) {
 		require.Equal(t, 2, refused)
 	})
 }
+
+// What the registry refuses stands in nobody's way: another registration of that
+// ip and port is published in its place, and one that was stays without a gap.
+func TestRefusedMakesRoom(t *testing.T) {
+	refuse := func(p rc.Publication) error {
+		if slices.ContainsFunc(p.Instances, func(i rc.Instance) bool { return i.Metadata["long"] != "" }) {
+			return invalid(p, "too long")
+		}
+		return nil
+	}
+	long := dubboA.with("long=1")
+	t.Run("another protocol", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nacosLike(registrytest.NewFake()), options{})
+			r.failWith(refuse)
+			s := r.session()
+			require.NoError(t, r.register(s, long))
+			settle()
+			require.Empty(t, r.registry(dubboA))
+			require.Contains(t, r.book.Explain(long.path()).String(), "not published: the registry refuses it")
+			require.NoError(t, r.register(s, triA))
+			settle()
+			require.Equal(t, []string{triA.line()}, r.registry(dubboA))
+			require.Contains(t, r.book.Explain(triA.path()).String(), "published: as 10.0.0.1:20880")
+			require.Equal(t, 1, r.binding.Stats().RefusedNow)
+
+			// Together, as after a registry's restart.
+			r.failWith(nil)
+			after(6 * time.Minute)
+			require.Equal(t, []string{long.line()}, r.registry(dubboA), "the first counts as soon as it is taken")
+			require.Equal(t, 0, r.binding.Stats().RefusedNow)
+		})
+	})
+	t.Run("a newer registration of the same address", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nacosLike(registrytest.NewFake()), options{})
+			r.failWith(refuse)
+			older, newer := r.session(), r.session()
+			require.NoError(t, r.register(older, dubboA))
+			require.NoError(t, r.register(older, otherA))
+			settle()
+			r.taken()
+			require.NoError(t, r.register(newer, long))
+			settle()
+			after(11 * time.Minute) // it is tried again
+			want := []string{dubboA.line(), otherA.line()}
+			require.Equal(t, want, r.registry(dubboA))
+			for _, c := range r.taken() {
+				require.Equal(t, want, listed(c.list), "no call leaves it out")
+			}
+			require.Equal(t, 1, r.binding.Stats().RefusedNow)
+			r.end(older) // what is left is refused
+			settle()
+			require.Empty(t, r.registry(dubboA))
+			r.end(newer)
+			settle()
+			require.Equal(t, 0, r.binding.Stats().RefusedNow)
+		})
+	})
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +50,7 @@ type outgoing struct {
 	acceptedAt time.Time
 	doubt      bool // the outcome of the last call is not known
 	going      map[string]time.Time
-	refused    map[string]refused // by endpoint
+	refused    map[string]refused // by the path of the znode
 	attempt    int                // calls that failed in a row
 	notBefore  time.Time          // when the next may be made
 	failure    string             // of the last one
@@ -226,45 +228,48 @@ func (p *publisher) work(ctx context.Context, o *outgoing) {
 	o.missing, o.force, o.retry = time.Time{}, time.Time{}, false
 	p.mu.Unlock()
 
-	pub := p.cfg.Book.Publications(o.service)
 	now := time.Now()
+	pub := p.cfg.Book.PublicationsWithout(o.service, func(l claims.Listed) bool {
+		_, yes := p.refuses(o, l, retry, now)
+		return yes
+	})
+	left := make(map[string]refused, len(pub.Refused))
+	for _, l := range pub.Refused {
+		left[l.Path()], _ = p.refuses(o, l, retry, now)
+	}
 	if missing.IsZero() {
 		missing = now
 	}
-	want, left := p.takeable(o, pub.Listed, retry, now)
-	next := makePlan(want, o.accepted, o.going, missing, now, p.cfg.RemovalDelay)
+	next := makePlan(pub.Listed, o.accepted, o.going, missing, now, p.cfg.RemovalDelay)
 	result := outcome{accepted: next.list, refused: left}
 	if !sameList(next.list, o.accepted) || o.doubt || o.acceptedAt.Before(force) {
-		result = p.deliver(ctx, o, next.list, left, pub.Generation)
+		result = p.deliver(ctx, o, next.list, maps.Clone(left), pub.Generation)
 		if ctx.Err() != nil {
 			return
 		}
 	}
-	p.settle(o, next, result, force)
-}
-
-// takeable splits what is wanted into what may be sent and what the registry
-// has refused or will.
-func (p *publisher) takeable(o *outgoing, listed []claims.Listed, retry bool, now time.Time) (want []claims.Listed, left map[string]refused) {
-	limit := p.cfg.Client.Capabilities().MetadataLimit
-	left = make(map[string]refused)
-	for _, l := range listed {
-		at := l.At
-		if size := metadataSize(l.Instance); limit > 0 && size > limit {
-			left[at] = refused{listed: l, text: fmt.Sprintf("its metadata have %d characters, the registry takes %d: raise the registry's limit, or make the provider register less (Dubbo: simplified=true)", size, limit)}
-			continue
+	fresh := false
+	for path := range result.refused {
+		if _, known := left[path]; !known {
+			fresh = true
 		}
-		if r, ok := o.refused[at]; ok && !retry && r.listed.Instance.Equal(l.Instance) && now.Before(r.until) {
-			left[at] = r
-			continue
-		}
-		want = append(want, l)
 	}
-	return want, left
+	p.settle(o, next, result, force, fresh)
 }
 
-// settle keeps what became of a publication and says when to look again.
-func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Time) {
+// refuses tells whether the registry has refused an instance, or will.
+func (p *publisher) refuses(o *outgoing, l claims.Listed, retry bool, now time.Time) (refused, bool) {
+	limit := p.cfg.Client.Capabilities().MetadataLimit
+	if size := metadataSize(l.Instance); limit > 0 && size > limit {
+		return refused{listed: l, text: fmt.Sprintf("its metadata have %d characters, the registry takes %d: raise the registry's limit, or make the provider register less (Dubbo: simplified=true)", size, limit)}, true
+	}
+	r, ok := o.refused[l.Path()]
+	return r, ok && !retry && r.listed.Instance.Equal(l.Instance) && now.Before(r.until)
+}
+
+// settle keeps what became of a publication and says when to look again: at once
+// if something was refused that another of that ip and port may stand in for.
+func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Time, fresh bool) {
 	p.report(o, result) // what is compared there only this worker writes
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,6 +294,9 @@ func (p *publisher) settle(o *outgoing, next plan, result outcome, force time.Ti
 		o.accepted, o.doubt, o.attempt, o.failure, o.notBefore = result.accepted, false, 0, "", time.Time{}
 		if !next.next.IsZero() {
 			p.dueLocked(o, next.next)
+		}
+		if fresh {
+			p.dueLocked(o, now)
 		}
 		for _, r := range o.refused {
 			if !r.until.IsZero() {
@@ -327,50 +335,48 @@ func (p *publisher) report(o *outgoing, result outcome) {
 	case result.err == nil && o.attempt > 0:
 		log.Info("publishing works again", "attempts", o.attempt+1)
 	}
-	for at, r := range result.refused {
-		if old, ok := o.refused[at]; !ok || old.text != r.text || old.listed.Path() != r.listed.Path() {
+	for path, r := range result.refused {
+		if old, ok := o.refused[path]; !ok || old.text != r.text {
 			log.Warn("the registry does not take an instance: its znode works on, its neighbours are published",
-				"znode", r.listed.Path(), "instance", at, "reason", r.text)
+				"znode", path, "instance", r.listed.At, "reason", r.text)
 		}
 	}
-	for at, r := range o.refused {
-		if _, ok := result.refused[at]; !ok && result.err == nil && hasEndpoint(result.accepted, at) {
-			log.Info("the registry takes the instance now", "znode", r.listed.Path(), "instance", at)
+	for path, r := range o.refused {
+		if _, ok := result.refused[path]; !ok && result.err == nil && hasPath(result.accepted, r.listed) {
+			log.Info("the registry takes the instance now", "znode", path, "instance", r.listed.At)
 		}
 	}
 }
 
-func hasEndpoint(list []claims.Listed, at string) bool {
-	for _, l := range list {
-		if l.At == at {
-			return true
-		}
-	}
-	return false
+func hasPath(list []claims.Listed, want claims.Listed) bool {
+	return slices.ContainsFunc(list, func(l claims.Listed) bool { return l.Dir == want.Dir && l.Name == want.Name })
 }
 
-// outcome answers Explain: what became of an instance that should be published.
-func (p *publisher) outcome(svc registryclient.Service, in registryclient.Instance) string {
+// outcome answers Explain: what became of an instance that should be published,
+// and whether the registry has refused it.
+func (p *publisher) outcome(svc registryclient.Service, in registryclient.Instance) (text string, refused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := p.services[svc]
 	if o != nil {
-		if r, ok := o.refused[claims.Endpoint(in)]; ok && r.listed.Instance.Equal(in) {
-			return "refused: " + r.text
+		for _, r := range o.refused {
+			if r.listed.Instance.Equal(in) {
+				return "refused: " + r.text, true
+			}
 		}
 		// It is asked for each provider of a large service while the tree waits for the
 		// lock, so the list is not walked.
 		if holds(o.accepted, in) {
-			return "accepted at " + o.acceptedAt.Format(time.RFC3339)
+			return "accepted at " + o.acceptedAt.Format(time.RFC3339), false
 		}
 	}
 	switch {
 	case !p.up:
-		return "waiting: the registry is away: " + p.reason
+		return "waiting: the registry is away: " + p.reason, false
 	case o != nil && o.failure != "":
-		return "waiting: " + o.failure
+		return "waiting: " + o.failure, false
 	}
-	return "on its way"
+	return "on its way", false
 }
 
 func (p *publisher) stats(s *Stats) {
