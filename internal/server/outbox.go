@@ -167,8 +167,12 @@ func (o *outbox) gateLocked(gate int64) bool {
 // addLocked copies b to the end of the stream.
 func (o *outbox) addLocked(b []byte) {
 	for len(b) > 0 {
+		room := len(b)
 		if n := len(o.segments); n > o.first {
 			if s := &o.segments[n-1]; s.owned != nil {
+				// The next chunk is of the next size, if so much is pending. Shared
+				// bodies do not count: what follows them may be all there is.
+				room = max(room, min(o.pendingLocked(), cap(s.owned)+1))
 				k := min(len(b), cap(s.data)-len(s.data))
 				s.data = append(s.data, b[:k]...)
 				o.queued += int64(k)
@@ -176,7 +180,7 @@ func (o *outbox) addLocked(b []byte) {
 			}
 		}
 		if len(b) > 0 {
-			chunk := o.chunks.get(max(len(b), o.pendingLocked()))
+			chunk := o.chunks.get(room)
 			o.budget.add(cap(chunk))
 			o.appendLocked(segment{data: chunk, owned: chunk})
 		}

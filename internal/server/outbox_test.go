@@ -142,3 +142,23 @@ func TestOutboxThatFinishesTakesNoEvents(t *testing.T) {
 	require.True(t, c.out.event([]byte("after"), 0, false))
 	require.Equal(t, len("before"), c.out.pending())
 }
+
+// A long list is shared by all who are slow to take it: what stands around it
+// must not cost each of them a large chunk.
+func TestOutboxAroundSharedBodies(t *testing.T) {
+	out := outlet{budget: newBudget(1 << 30), limit: 1 << 20, durable: func() int64 { return 0 }}
+	body := make([]byte, 500<<10)
+	const readers, replies = 1000, 4
+	boxes := make([]outbox, readers)
+	for i := range boxes {
+		boxes[i] = outbox{outlet: &out, mark: func() {}, awaited: -1}
+		for range replies {
+			boxes[i].replyShared(make([]byte, 20), body, make([]byte, 68), 0)
+		}
+	}
+	require.LessOrEqual(t, out.budget.used.Load(), int64(len(body)+readers*(replies+1)*smallChunk))
+	for i := range boxes {
+		boxes[i].close()
+	}
+	require.Zero(t, out.budget.used.Load())
+}

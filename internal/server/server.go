@@ -279,9 +279,9 @@ func (s *Server) cutLargest() {
 		if !s.outlet.budget.exceeded() {
 			return
 		}
-		s.rejected(RejectedBudget)
 		s.log.Warn("clients read too slowly: too much waits for all together, so the connection with most is closed; its session stays",
 			"peer", l.c.String(), "session", l.c.sessionName(), "bytes", l.n, "max_pending_total", s.cfg.MaxPendingTotal)
+		s.rejected(RejectedBudget)
 		l.c.shut()
 	}
 }
