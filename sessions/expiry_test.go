@@ -98,6 +98,8 @@ func TestAttachChangesTheTimeout(t *testing.T) {
 
 // TestExpiryNeedsNoConnection: a connection that is there does not keep a silent
 // session alive, and one that is not does not end it.
+//
+// Pitfall P32: a lost connection is not a lost session.
 func TestExpiryNeedsNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(t)

@@ -107,6 +107,8 @@ func TestTenureCompare(t *testing.T) {
 }
 
 // TestNegotiate names field report 11: Dubbo asks for 60 s and gets 40.
+//
+// Pitfall P33: the five seconds that dubbo-go asks for are granted.
 func TestNegotiate(t *testing.T) {
 	usual := newManager(t)
 	wide := newManager(t, func(c *sessions.Config) { c.MinTimeout, c.MaxTimeout = time.Second, 5*time.Minute })

@@ -38,6 +38,8 @@ func corpus(tb testing.TB, file string) []recorded {
 }
 
 // What real applications write comes back byte for byte.
+//
+// Pitfall P54: the timestamp, from which Dubbo warms up, goes both ways.
 func TestRecordedProvidersAreExact(t *testing.T) {
 	d := translate.NewDubbo("a7")
 	services := map[string]bool{}

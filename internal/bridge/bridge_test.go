@@ -195,6 +195,7 @@ func TestProviderOnEitherSideIsSeenOnTheOther(t *testing.T) {
 	}, 5*time.Second, 5*time.Millisecond)
 }
 
+// Pitfalls P8 and P16: directories outlive a restart, and zxids never go back.
 func TestRestartKeepsDirectoriesAndExpiresSessions(t *testing.T) {
 	c := defaults(t)
 	r := start(t, c)

@@ -10,6 +10,8 @@ import (
 
 // Containers go when they are empty, but for the directories that consumers
 // believe to be there for ever.
+//
+// Pitfall P8: clients remember for ever that a parent exists, so directories of services stay.
 func TestEmptyContainersGoButForDirectoriesOfServices(t *testing.T) {
 	c := defaults(t)
 	c.Server.ContainerCheckInterval = 100 * time.Millisecond
@@ -44,6 +46,8 @@ func TestEmptyContainersGoButForDirectoriesOfServices(t *testing.T) {
 
 // Pitfall of mixed fleets: applications with credentials make the shared
 // directories theirs, those without are to register below them all the same.
+//
+// Pitfall P47: roots whose fleet is mixed store ACLs without enforcing them.
 func TestRootThatIgnoresACLs(t *testing.T) {
 	c := defaults(t)
 	c.Spaces[0].Roots[0].ACL = "ignore"

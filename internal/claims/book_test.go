@@ -340,6 +340,8 @@ func TestLoadMakesClaimsOfPersistentNodes(t *testing.T) {
 
 // A root that a pattern resolves to turns up with its first node: its target is
 // reported once, and what was imported for that target already is shown.
+//
+// Pitfall P48: roots below a chroot.
 func TestPatternRoots(t *testing.T) {
 	b := newBench(t, claims.Space{Name: "teams", Namespace: "public", Group: "DEFAULT_GROUP", Roots: roots("/{team}/dubbo")})
 	var targets []claims.Target

@@ -149,7 +149,7 @@ func (c Config) validateRegistry(bad reporter) {
 		}
 	} else if r.Embedded.Listen != "" {
 		address(bad, "registry.embedded.listen", r.Embedded.Listen)
-		if !Loopback(r.Embedded.Listen) && r.Token == "" {
+		if !Loopback(r.Embedded.Listen) && strings.TrimSpace(r.Token) == "" {
 			bad("registry.token", "is empty but registry.embedded.listen (%s) is open to the network; set a token or listen on loopback", r.Embedded.Listen)
 		}
 	}

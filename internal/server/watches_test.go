@@ -144,6 +144,8 @@ func TestFieldReport16WatchLeak(t *testing.T) {
 
 // Field report 17: the reply that arms a watch is in front of its event, and no
 // event comes behind a reply that shows what it tells of.
+//
+// Pitfall P19: what is read after an event is not older than the event.
 func TestFieldReport17EventAfterArmingReply(t *testing.T) {
 	b := serve(t, options{})
 	c, writer := b.connect(), b.connect()
@@ -258,6 +260,8 @@ func TestFieldReport18ThreeWaysBack(t *testing.T) {
 
 // A one-shot exists watch fires on creation; persistent and recursive watches
 // stay; removeWatches takes just what it names.
+//
+// Pitfalls P13 and P14: addWatch is answered, and a recursive watch never hears of children.
 func TestWatchKinds(t *testing.T) {
 	b := serve(t, options{})
 	c, w := b.connect(), b.connect()

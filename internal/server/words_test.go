@@ -19,6 +19,7 @@ func about() server.About {
 	}
 }
 
+// Pitfall P56: health checks by four-letter word.
 func TestWords(t *testing.T) {
 	b := serve(t, options{server: server.Config{About: about(), MaxConnectionsPerAddress: 60}})
 	require.Equal(t, "imok", b.word("ruok"))

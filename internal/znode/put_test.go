@@ -20,6 +20,7 @@ func imports(t testing.TB, tree *znode.Tree, fn func(*znode.Tx)) znode.Result {
 	return r
 }
 
+// Pitfall P15: a child that a binding makes moves cversion and pzxid as any other.
 func TestPut(t *testing.T) {
 	tree := newTree(t, nil)
 	w := &conn{}

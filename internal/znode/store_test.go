@@ -71,6 +71,8 @@ func TestStoreIdentity(t *testing.T) {
 
 // TestStoreKeepsWhatIsPersistent: nodes with their Stat come back, ephemerals do
 // not, and everything counts as changed.
+//
+// Pitfall P17: versions of documents go on over a restart.
 func TestStoreKeepsWhatIsPersistent(t *testing.T) {
 	d := newDisk()
 	store := open(t, d)

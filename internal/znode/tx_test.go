@@ -152,6 +152,7 @@ func TestLegalNames(t *testing.T) {
 	require.Equal(t, []string{"config", "quota", "x"}, children(t, tree, "/zookeeper"))
 }
 
+// Pitfall P12: /zookeeper/config is there and empty, so nobody is sent to another server.
 func TestFreshServer(t *testing.T) {
 	tree := newTree(t, nil)
 	require.Zero(t, tree.Zxid())

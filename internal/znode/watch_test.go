@@ -257,6 +257,8 @@ func TestSetWatches(t *testing.T) {
 
 // TestSetWatchesComparesLocalStamps is design rule 6: a node that arrives with
 // an old Stat is still news.
+//
+// Pitfall P18: in doubt, setWatches fires.
 func TestSetWatchesComparesLocalStamps(t *testing.T) {
 	tree := newTree(t, nil)
 	create(t, tree, "/d", "", 0)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -88,7 +89,7 @@ func ServeHTTP(ctx context.Context, reg *Registry, cfg HTTPConfig) error {
 // checkExposure refuses to be reachable from other machines without a token.
 func checkExposure(a net.Addr, token string) error {
 	tcp, ok := a.(*net.TCPAddr)
-	if !ok || tcp.IP.IsLoopback() || token != "" {
+	if !ok || tcp.IP.IsLoopback() || strings.TrimSpace(token) != "" {
 		return nil
 	}
 	return fmt.Errorf("the registry will not listen on %s without a token, because every machine could then register and remove instances: set a token, or listen on a loopback address such as %s", a, DefaultListen)

@@ -275,6 +275,8 @@ func TestReport21OverEncoded(t *testing.T) {
 
 // The registry is away: everything goes on, and the newest lists leave when it
 // is back; what came and went meanwhile does not.
+//
+// Pitfalls P35 and P36: no request of a client waits for the registry or fails with it.
 func TestRegistryAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownRegistry(t, embedded.Config{}, owner), options{})
