@@ -107,18 +107,23 @@ func TestTolerated(t *testing.T) {
 		{"negative acl count is an empty list", &zkproto.SetACLRequest{}, raw(pathA, minus2, zero), &zkproto.SetACLRequest{Path: "/a", ACL: []zkproto.ACL{}}},
 		{"null acl", &zkproto.SetACLRequest{}, raw(pathA, minus1, zero), &zkproto.SetACLRequest{Path: "/a"}},
 		{"null acl scheme", &zkproto.CreateRequest{}, raw(pathA, dataX, one, zero, minus1, pathA, zero), &zkproto.CreateRequest{
-			Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: zkproto.Null, ID: "/a"}}}},
+			Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: zkproto.Null, ID: "/a"}},
+		}},
 		{"null acl id", &zkproto.SetACLRequest{}, raw(pathA, one, zero, pathA, minus1, zero), &zkproto.SetACLRequest{
-			Path: "/a", ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}},
+			Path: "/a", ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}},
+		}},
 		{"null acl id in a multi", &zkproto.MultiRequest{}, raw(part(one, pathA+dataX+one+zero+pathA+minus1+zero), lastOp), &zkproto.MultiRequest{
-			Ops: []zkproto.MultiOp{{Op: zkproto.OpCreate, Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}}}},
+			Ops: []zkproto.MultiOp{{Op: zkproto.OpCreate, Path: "/a", Data: []byte("x"), ACL: []zkproto.ACL{{Scheme: "/a", ID: zkproto.Null}}}},
+		}},
 		{"null scheme of an auth", &zkproto.AuthRequest{}, raw(zero, minus1, minus1), &zkproto.AuthRequest{Scheme: zkproto.Null}},
 		{"null path", &zkproto.DeleteRequest{}, raw(minus1, zero), &zkproto.DeleteRequest{Path: zkproto.Null}},
 		{"null path of a sync", &zkproto.SyncRequest{}, raw(minus1), &zkproto.SyncRequest{Path: zkproto.Null}},
 		{"null path in a multiRead", &zkproto.MultiReadRequest{}, raw(part(four, minus1+"\x00"), lastOp), &zkproto.MultiReadRequest{
-			Ops: []zkproto.MultiOp{{Op: zkproto.OpGetData, Path: zkproto.Null}}}},
+			Ops: []zkproto.MultiOp{{Op: zkproto.OpGetData, Path: zkproto.Null}},
+		}},
 		{"multiRead of writes", &zkproto.MultiReadRequest{}, raw(part(two, pathA+zero), lastOp), &zkproto.MultiReadRequest{
-			Ops: []zkproto.MultiOp{{Op: zkproto.OpDelete, Path: "/a"}}}},
+			Ops: []zkproto.MultiOp{{Op: zkproto.OpDelete, Path: "/a"}},
+		}},
 		{"null prefix", &zkproto.GetEphemeralsRequest{}, raw(minus1), &zkproto.GetEphemeralsRequest{}},
 		{
 			"illegal flags", &zkproto.CreateRequest{}, raw(pathA, dataX, anyone, minus1),

@@ -106,10 +106,20 @@ func request() *rapid.Generator[Request] {
 func alone() *rapid.Generator[Request] {
 	auth := rapid.Custom(func(t *rapid.T) Request {
 		a := rapid.SampledFrom([]zkproto.AuthRequest{
-			{Scheme: "digest", Auth: []byte(users[0].auth)}, {Scheme: "digest", Auth: []byte(users[1].auth)},
-			{Scheme: "digest", Auth: []byte(users[0].auth)}, {Scheme: "digest", Auth: []byte(users[1].auth)},
-			{Scheme: "digest", Auth: []byte("nocolon")}, {Scheme: "digest", Auth: []byte{}}, {Scheme: "digest", Auth: []byte("a:b:c")},
-			{Scheme: "digest", Auth: []byte("super:secret")}, {Scheme: "digest"}, {Scheme: zkproto.Null, Auth: []byte("x")}, {Scheme: "ip", Auth: []byte("x")}, {Scheme: "world", Auth: []byte("anyone")}, {Scheme: "auth"}, {Scheme: "nobody", Auth: []byte("x")},
+			{Scheme: "digest", Auth: []byte(users[0].auth)},
+			{Scheme: "digest", Auth: []byte(users[1].auth)},
+			{Scheme: "digest", Auth: []byte(users[0].auth)},
+			{Scheme: "digest", Auth: []byte(users[1].auth)},
+			{Scheme: "digest", Auth: []byte("nocolon")},
+			{Scheme: "digest", Auth: []byte{}},
+			{Scheme: "digest", Auth: []byte("a:b:c")},
+			{Scheme: "digest", Auth: []byte("super:secret")},
+			{Scheme: "digest"},
+			{Scheme: zkproto.Null, Auth: []byte("x")},
+			{Scheme: "ip", Auth: []byte("x")},
+			{Scheme: "world", Auth: []byte("anyone")},
+			{Scheme: "auth"},
+			{Scheme: "nobody", Auth: []byte("x")},
 		}).Draw(t, "auth")
 		return Request{Xid: rapid.SampledFrom([]int32{zkproto.XidAuth, 0}).Draw(t, "xid"), Op: zkproto.OpAuth, Body: &a}
 	})
@@ -170,14 +180,31 @@ func acl() *rapid.Generator[[]zkproto.ACL] {
 	anyone := func(perms int32) zkproto.ACL { return zkproto.ACL{Perms: perms, Scheme: "world", ID: "anyone"} }
 	entry := rapid.SampledFrom([]zkproto.ACL{
 		anyone(31), anyone(1), anyone(31 &^ 1), anyone(31 &^ 8), anyone(31 &^ 4), anyone(31 &^ 16), anyone(31 &^ 2), anyone(0), anyone(95),
-		{Perms: 31, Scheme: "digest", ID: users[0].id}, {Perms: 31, Scheme: "digest", ID: users[1].id}, {Perms: 1, Scheme: "digest", ID: users[1].id},
-		{Perms: 31, Scheme: "auth"}, {Perms: 31, Scheme: "auth", ID: "ignored"}, {Perms: 15, Scheme: "auth"},
-		{Perms: 31, Scheme: "ip", ID: "127.0.0.1"}, {Perms: 31, Scheme: "ip", ID: "127.0.0.0/8"}, {Perms: 31, Scheme: "ip", ID: "10.1.2.3/16"}, {Perms: 31, Scheme: "ip", ID: "::1"},
+		{Perms: 31, Scheme: "digest", ID: users[0].id},
+		{Perms: 31, Scheme: "digest", ID: users[1].id},
+		{Perms: 1, Scheme: "digest", ID: users[1].id},
+		{Perms: 31, Scheme: "auth"},
+		{Perms: 31, Scheme: "auth", ID: "ignored"},
+		{Perms: 15, Scheme: "auth"},
+		{Perms: 31, Scheme: "ip", ID: "127.0.0.1"},
+		{Perms: 31, Scheme: "ip", ID: "127.0.0.0/8"},
+		{Perms: 31, Scheme: "ip", ID: "10.1.2.3/16"},
+		{Perms: 31, Scheme: "ip", ID: "::1"},
 	})
 	wrong := rapid.SampledFrom([]zkproto.ACL{
-		{Perms: 31, Scheme: "world", ID: "bob"}, {Perms: 31, Scheme: "digest", ID: "no parts"}, {Perms: 31, Scheme: "digest", ID: "a:b:c"}, {Perms: 31, Scheme: "ip", ID: "nowhere"},
-		{Perms: 31, Scheme: "ip", ID: "10.0.0.0/40"}, {Perms: 31, Scheme: "x509", ID: "CN=a"}, {Perms: 31, Scheme: "super", ID: "a"}, {Perms: 31}, {Perms: 31, Scheme: "nobody", ID: "x"},
-		{Perms: 31, Scheme: "world", ID: zkproto.Null}, {Perms: 31, Scheme: "digest", ID: zkproto.Null}, {Perms: 31, Scheme: zkproto.Null, ID: "x"}, {Perms: 31, Scheme: "auth", ID: zkproto.Null},
+		{Perms: 31, Scheme: "world", ID: "bob"},
+		{Perms: 31, Scheme: "digest", ID: "no parts"},
+		{Perms: 31, Scheme: "digest", ID: "a:b:c"},
+		{Perms: 31, Scheme: "ip", ID: "nowhere"},
+		{Perms: 31, Scheme: "ip", ID: "10.0.0.0/40"},
+		{Perms: 31, Scheme: "x509", ID: "CN=a"},
+		{Perms: 31, Scheme: "super", ID: "a"},
+		{Perms: 31},
+		{Perms: 31, Scheme: "nobody", ID: "x"},
+		{Perms: 31, Scheme: "world", ID: zkproto.Null},
+		{Perms: 31, Scheme: "digest", ID: zkproto.Null},
+		{Perms: 31, Scheme: zkproto.Null, ID: "x"},
+		{Perms: 31, Scheme: "auth", ID: zkproto.Null},
 	})
 	list := many(14, rapid.Just(zkproto.WorldAnyone()))
 	list = append(list, many(4, rapid.SliceOfN(entry, 1, 3))...)
@@ -200,10 +227,24 @@ func creation() *rapid.Generator[created] {
 		op    zkproto.OpCode
 		flags zkproto.CreateFlags
 	}{
-		{zkproto.OpCreate, zkproto.FlagPersistent}, {zkproto.OpCreate2, zkproto.FlagPersistent}, {zkproto.OpCreate, zkproto.FlagEphemeral}, {zkproto.OpCreate, zkproto.FlagPersistent},
-		{zkproto.OpCreate, zkproto.FlagPersistentSequential}, {zkproto.OpCreate2, zkproto.FlagEphemeral}, {zkproto.OpCreate, zkproto.FlagEphemeralSequential}, {zkproto.OpCreate2, zkproto.FlagPersistentSequential},
-		{zkproto.OpCreateContainer, zkproto.FlagContainer}, {zkproto.OpCreate, zkproto.FlagContainer}, {zkproto.OpCreateContainer, zkproto.FlagEphemeral}, {zkproto.OpCreateContainer, zkproto.FlagPersistentSequential},
-		{zkproto.OpCreateTTL, zkproto.FlagTTL}, {zkproto.OpCreate, zkproto.FlagTTL}, {zkproto.OpCreate, 7}, {zkproto.OpCreate2, -1}, {zkproto.OpCreateTTL, zkproto.FlagTTL}, {zkproto.OpCreateTTL, zkproto.FlagTTLSequential},
+		{zkproto.OpCreate, zkproto.FlagPersistent},
+		{zkproto.OpCreate2, zkproto.FlagPersistent},
+		{zkproto.OpCreate, zkproto.FlagEphemeral},
+		{zkproto.OpCreate, zkproto.FlagPersistent},
+		{zkproto.OpCreate, zkproto.FlagPersistentSequential},
+		{zkproto.OpCreate2, zkproto.FlagEphemeral},
+		{zkproto.OpCreate, zkproto.FlagEphemeralSequential},
+		{zkproto.OpCreate2, zkproto.FlagPersistentSequential},
+		{zkproto.OpCreateContainer, zkproto.FlagContainer},
+		{zkproto.OpCreate, zkproto.FlagContainer},
+		{zkproto.OpCreateContainer, zkproto.FlagEphemeral},
+		{zkproto.OpCreateContainer, zkproto.FlagPersistentSequential},
+		{zkproto.OpCreateTTL, zkproto.FlagTTL},
+		{zkproto.OpCreate, zkproto.FlagTTL},
+		{zkproto.OpCreate, 7},
+		{zkproto.OpCreate2, -1},
+		{zkproto.OpCreateTTL, zkproto.FlagTTL},
+		{zkproto.OpCreateTTL, zkproto.FlagTTLSequential},
 	}
 	kind := rapid.SampledFrom(kinds)
 	common := rapid.SampledFrom(kinds[:8])
@@ -301,7 +342,15 @@ func multi() *rapid.Generator[Request] {
 	wrong := rapid.SampledFrom([]zkproto.MultiOp{
 		{Op: zkproto.OpGetData, Path: wire.Root}, {Op: zkproto.OpGetChildren, Path: wire.Root}, {Op: zkproto.OpCheck, Path: wire.Root, Version: 77},
 	})
-	ops := rapid.SliceOf(rapid.OneOf(append(append(many(9, made), many(9, changed)...), wrong)...))
+	// These succeed nearly always: with the others alone few multis would.
+	likely := rapid.SampledFrom([]zkproto.MultiOp{
+		{Op: zkproto.OpCreate, Path: wire.Root + "/s", Data: []byte("m"), ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagPersistentSequential},
+		{Op: zkproto.OpCreate2, Path: wire.Root + "/s", ACL: zkproto.WorldAnyone(), Flags: zkproto.FlagEphemeralSequential},
+		{Op: zkproto.OpSetData, Path: wire.Root, Data: []byte("m"), Version: -1},
+		{Op: zkproto.OpCheck, Path: wire.Root, Version: -1},
+	})
+	parts := append(append(many(7, made), many(7, changed)...), many(18, likely)...)
+	ops := rapid.SliceOf(rapid.OneOf(append(parts, wrong)...))
 	return rapid.Map(ops, func(ops []zkproto.MultiOp) Request {
 		return Request{Op: zkproto.OpMulti, Body: &zkproto.MultiRequest{Ops: ops}}
 	})
@@ -319,8 +368,9 @@ func multiRead() *rapid.Generator[Request] {
 }
 
 func watches() *rapid.Generator[Request] {
+	few := rapid.SampledFrom([]string{wire.Root, wire.Root + "/a", wire.Root + "/b"}) // to meet the watches that are there
 	return rapid.Custom(func(t *rapid.T) Request {
-		p := watched().Draw(t, "path")
+		p := rapid.OneOf(watched(), few).Draw(t, "path")
 		n := rapid.SampledFrom([]int32{1, 0, 3, 2, 4, 5, 0, 1, 6, -1}).Draw(t, "kind")
 		switch rapid.SampledFrom([]zkproto.OpCode{zkproto.OpAddWatch, zkproto.OpCheckWatches, zkproto.OpAddWatch, zkproto.OpRemoveWatches}).Draw(t, "operation") {
 		case zkproto.OpCheckWatches:

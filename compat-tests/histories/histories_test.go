@@ -134,7 +134,7 @@ func (p *pair) play(h histories.History, bound bool) string {
 	return cmp.Or(histories.Compare(want, got), failure)
 }
 
-var outcomes = regexp.MustCompile(`(?m)^(?:< -?\d+ (\w+) zxid=\S+ (ok|-\d+)|! (\w+) )`)
+var outcomes = regexp.MustCompile(`(?m)^(?:< -?\d+ (\w+) zxid=\S+ (ok \[error|ok|-\d+)|! (\w+) )`)
 
 func (p *pair) count(t wire.Transcript) {
 	for _, m := range outcomes.FindAllStringSubmatch(string(t), -1) {

@@ -87,7 +87,7 @@ func TestLoadSlowReaders(t *testing.T) {
 			return err
 		}
 		if f.Xid != c.xid || f.Err != zkproto.OK || len(f.body) < providers*480 {
-			return fmt.Errorf("xid %d, code %d, %d bytes, want %d, 0 and all %d names", f.Xid, f.Err, len(f.body), c.xid, providers)
+			return fmt.Errorf("xid %d, code %d, %d bytes, want %d, 0 and all %d names", f.Xid, int32(f.Err), len(f.body), c.xid, providers)
 		}
 		return nil
 	}
