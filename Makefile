@@ -4,9 +4,10 @@ TOOL   := $(GO) tool -modfile=tools/go.mod
 FUZZ   ?= 5s
 OPS    ?= 100000
 SEED   ?= 0
+NODES  ?= 1000000
 export CGO_ENABLED ?= 1
 
-.PHONY: build run test unit race compat histories fuzz bench lint fmt cover clean
+.PHONY: build run test unit race compat histories fuzz bench load memory lint fmt cover clean
 
 build: ## the binary, in bin/
 	$(GO) build -o bin/zkbridge ./cmd/zkbridge
@@ -33,6 +34,13 @@ fuzz: ## each fuzz target for FUZZ (5s; FUZZ=1h for a night)
 
 bench: build ## beside a real ZooKeeper, in one run
 	$(GO) run ./compat-tests/bench
+
+load: build ## 100,000 sessions in memory, slow readers, storms; then 18,000 over TCP beside a real ZooKeeper
+	$(GO) test -count=1 -timeout 30m -v -run TestLoad ./internal/server -load
+	$(GO) run ./compat-tests/bench --servers zkbridge,zookeeper --cases idle,storm --sessions 18000 --rounds 1 --json .cache/load.json
+
+memory: ## what NODES (1000000) provider nodes cost, layer by layer
+	$(GO) test -count=1 -timeout 30m -v -run TestMemory ./internal/bridge -nodes $(NODES)
 
 lint: ## vet, staticcheck and the import rule between the rooms
 	$(TOOL) golangci-lint run ./...

@@ -123,6 +123,7 @@ func cases() []benchCase {
 		}},
 		{name: "storm", what: "3,000 clients connect at the same moment", floor: true, prepare: prepareStorm, metrics: metrics([]Metric{
 			{"rate", "sessions/s", higher},
+			{"again", "attempts that were not answered", lower},
 			{"CPU", "server ms for all", lower},
 		}, latency("ms for each"))},
 		{name: "restart", what: "100 services restart, one every 10 ms, under 200 consumers with 20 services each", prepare: prepareRestart, metrics: metrics([]Metric{

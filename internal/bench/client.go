@@ -33,7 +33,7 @@ type client struct {
 // dial connects and opens a session. inputSize is the size of the read buffer in
 // bytes. The connection fails once ctx ends.
 func dial(ctx context.Context, addr string, inputSize int) (*client, error) {
-	c, err := dialFor(ctx, addr, inputSize, sessionTimeout)
+	c, err := dialWithin(ctx, addr, inputSize, sessionTimeout, dialTimeout)
 	if err == nil && c.timeout < leastTimeout {
 		_ = c.Close()
 		return nil, fmt.Errorf("%s grants sessions of %v, and at least %v are needed", addr, c.timeout, leastTimeout)
@@ -41,15 +41,16 @@ func dial(ctx context.Context, addr string, inputSize int) (*client, error) {
 	return c, err
 }
 
-// dialFor is dial for a session of another timeout, however much is granted.
-func dialFor(ctx context.Context, addr string, inputSize int, timeout time.Duration) (*client, error) {
-	d := net.Dialer{Timeout: dialTimeout}
+// dialWithin is dial for a session of another timeout, however much is granted,
+// and with another limit until it is there.
+func dialWithin(ctx context.Context, addr string, inputSize int, timeout, limit time.Duration) (*client, error) {
+	d := net.Dialer{Timeout: limit}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	c := &client{Conn: conn, in: bufio.NewReaderSize(conn, inputSize)}
-	if err := conn.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
 		return nil, err
 	}
 	if err := c.handshake(timeout); err != nil {

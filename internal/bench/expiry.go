@@ -46,7 +46,7 @@ func (p *expiry) measure(ctx context.Context, _ time.Duration) (Sample, error) {
 	longest := time.Duration(0)
 	for i := range p.expiring {
 		begun := time.Now()
-		c, err := dialFor(ctx, p.server.Addr, 64, p.sizes.expiry)
+		c, err := dialWithin(ctx, p.server.Addr, 64, p.sizes.expiry, dialTimeout)
 		if err != nil {
 			return nil, err
 		}
