@@ -5,6 +5,7 @@ import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.nodes.PersistentNode;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.data.Stat;
 import zkbridge.clients.common.Scenario;
 import zkbridge.clients.common.Script;
 
@@ -22,7 +23,10 @@ public final class Keepers implements Scenario {
         s.attempt("data", () -> b.curator.getData().forPath(path));
         long made = b.curator.checkExists().forPath(path).getCzxid();
         b.delete(path);
-        s.await("it is made again", () -> b.curator.checkExists().forPath(path) != null && b.curator.checkExists().forPath(path).getCzxid() > made);
+        s.await("it is made again", () -> {
+            Stat stat = b.curator.checkExists().forPath(path);
+            return stat != null && stat.getCzxid() > made;
+        });
         s.attempt("data", () -> b.curator.getData().forPath(path));
         node.setData("2".getBytes());
         s.await("its data is set", () -> new String(b.curator.getData().forPath(path)).equals("2"));

@@ -25,7 +25,7 @@ public final class Leaders implements Scenario {
         s.await("b leads", lb::hasLeadership);
         s.say("a closed: leader " + lb.getLeader() + ", participants " + lb.getParticipants());
         lb.close();
-        s.say("left: " + a.children(s.root + "/latch"));
+        s.await("nothing is left", () -> a.children(s.root + "/latch").isEmpty()); // deleted in the background
 
         Heard heard = new Heard();
         CountDownLatch endA = new CountDownLatch(1);
