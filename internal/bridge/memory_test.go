@@ -92,7 +92,6 @@ func TestMemory(t *testing.T) {
 	znodes := used() - start
 	say("znode (the name among it)", znodes)
 	runtime.KeepAlive(bare)
-	bare = nil
 
 	start = used()
 	spaces, err := claims.NewSpaces([]claims.Space{{
