@@ -177,9 +177,14 @@ func (b *Bridge) bind(owner registryclient.Owner) error {
 	if err != nil {
 		return err
 	}
-	b.binding, err = binding.New(binding.Config{
-		Book: b.book, Client: b.client, Owner: owner, Table: table, Log: b.log.With("component", "binding"),
-	})
+	cfg := binding.Config{Book: b.book, Client: b.client, Owner: owner, Table: table, Log: b.log.With("component", "binding")}
+	if b.registry != nil {
+		// There is nothing to wait for in our own process: a second worker would only
+		// take processors from clients. With one, what a burst of registrations brings
+		// to a service while another is published is published in one go.
+		cfg.Workers = 1
+	}
+	b.binding, err = binding.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -259,8 +259,8 @@ func (p *publisher) work(ctx context.Context, o *outgoing) {
 
 // refuses tells whether the registry has refused an instance, or will.
 func (p *publisher) refuses(o *outgoing, l claims.Listed, retry bool, now time.Time) (refused, bool) {
-	limit := p.cfg.Client.Capabilities().MetadataLimit
-	if size := metadataSize(l.Instance); limit > 0 && size > limit {
+	if limit := p.cfg.Client.Capabilities().MetadataLimit; limit > 0 && metadataSize(l.Instance) > limit {
+		size := metadataSize(l.Instance)
 		return refused{listed: l, text: fmt.Sprintf("its metadata have %d characters, the registry takes %d: raise the registry's limit, or make the provider register less (Dubbo: simplified=true)", size, limit)}, true
 	}
 	r, ok := o.refused[l.Path()]
