@@ -266,6 +266,10 @@ func (b *Book) created(c znode.Change, now time.Time) {
 		Source: Session, Owner: c.Owner, Generation: Generation{Czxid: c.Czxid},
 		Dir: loc.Dir(), Name: loc.Place.Name, Since: now, First: c.Czxid,
 	}
+	if dir := len(claim.Dir); len(c.Path) == dir+1+len(claim.Name) && c.Path[:dir] == claim.Dir && c.Path[dir+1:] == claim.Name {
+		// The tree's own string, in which the names of a million providers stand once.
+		claim.path, claim.Dir, claim.Name = c.Path, c.Path[:dir], c.Path[dir+1:]
+	}
 	if c.Owner != 0 {
 		claim.Generation.Tenure = b.tenures[c.Owner]
 	}

@@ -104,6 +104,8 @@ type Claim struct {
 	Refused string
 	Reason  translate.Reason // of Refused, for counters
 
+	path string // Path, where it is at hand; Dir and Name are parts of it then
+
 	// For registry claims only.
 	Data    []byte // of the node that stands for it
 	Deleted bool   // a client deleted that node: not shown until the registry reports a change
@@ -112,6 +114,9 @@ type Claim struct {
 // Path is the whole path of the claim's node; "" for a registry claim that has
 // none.
 func (c *Claim) Path() string {
+	if c.path != "" {
+		return c.path
+	}
 	if c.Name == "" {
 		return ""
 	}

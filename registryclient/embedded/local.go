@@ -84,7 +84,7 @@ func (l *Local) renew(ctx context.Context) error {
 }
 
 func (l *Local) send(_ context.Context, p rc.Publication) error {
-	_, err := l.reg.Publish(p, l.ttl)
+	_, err := l.reg.publish(p, l.ttl) // Publish has made a copy for the ledger: one is enough
 	return err
 }
 

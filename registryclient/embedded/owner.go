@@ -72,6 +72,11 @@ func (r *Registry) Renew(o rc.Owner, ttl time.Duration) (Lease, error) {
 // Publish makes p.Instances the list of p.Owner under p.Service, as
 // registryclient.Publisher promises, and renews the owner's lease for ttl.
 func (r *Registry) Publish(p rc.Publication, ttl time.Duration) (Lease, error) {
+	return r.publish(clonePublication(p), ttl)
+}
+
+// publish is Publish for a publication whose instances nobody changes any more.
+func (r *Registry) publish(p rc.Publication, ttl time.Duration) (Lease, error) {
 	const op = "publish"
 	problems := []*Problem{r.limits.checkService(p.Service), r.limits.checkOwner(p.Owner), r.limits.checkTTL(ttl)}
 	for _, i := range p.Instances {
@@ -82,10 +87,7 @@ func (r *Registry) Publish(p rc.Publication, ttl time.Duration) (Lease, error) {
 			return Lease{}, r.refused(failed(op, p.Service, pr))
 		}
 	}
-	list := slices.Clone(p.Instances)
-	for k := range list {
-		list[k] = list[k].Clone()
-	}
+	list := slices.Clone(p.Instances) // the order is ours
 	slices.SortFunc(list, rc.Instance.Compare)
 	list = slices.CompactFunc(list, rc.Instance.Equal)
 
