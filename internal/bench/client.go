@@ -47,7 +47,7 @@ func dialWithin(ctx context.Context, addr string, inputSize int, timeout, limit 
 	d := net.Dialer{Timeout: limit}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, hinted(err)
 	}
 	c := &client{Conn: conn, in: bufio.NewReaderSize(conn, inputSize)}
 	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
@@ -55,16 +55,21 @@ func dialWithin(ctx context.Context, addr string, inputSize int, timeout, limit 
 	}
 	if err := c.handshake(timeout); err != nil {
 		_ = conn.Close()
-		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-			err = fmt.Errorf("%w (does it limit connections per address? maxClientCnxns=0, or --server.maxConnectionsPerAddress 0, lifts that)", err)
-		}
-		return nil, fmt.Errorf("handshake with %s: %w", addr, err)
+		return nil, fmt.Errorf("handshake with %s: %w", addr, hinted(err))
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
 	c.forget = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	return c, nil
+}
+
+// hinted says what usually is behind a connection that a server closes at once.
+func hinted(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w (does it limit connections per address? maxClientCnxns=0, or --server.maxConnectionsPerAddress 0, lifts that)", err)
+	}
+	return err
 }
 
 func (c *client) handshake(timeout time.Duration) error {
