@@ -32,7 +32,8 @@ func TestClockJump(t *testing.T) {
 	}
 	now = at.Add(-time.Hour)
 	w := &conn{}
-	tree.Arm(func(v *znode.View) { v.SetWatches(w, tree.Zxid(), znode.WatchLists{Data: []string{"/a"}}) })
+	seen := tree.Zxid()
+	tree.Arm(func(v *znode.View) { v.SetWatches(w, seen, znode.WatchLists{Data: []string{"/a"}}) })
 	require.Empty(t, w.got)
 	setData(t, tree, "/a", "3")
 	require.Len(t, w.got, 1)
