@@ -147,3 +147,20 @@ type Snapshot struct {
 	Revision  uint64 // rises with changes where the registry counts, else 0; for logs, never a reason to drop a snapshot
 	Instances []Observed
 }
+
+// Key names one document of a registry's key-value store. Its fields are exact
+// strings, as those of Service; it is comparable. A name may hold any characters,
+// slashes too; how long it may be is the backend's.
+type Key struct {
+	Namespace string
+	Group     string
+	Name      string
+}
+
+// String gives "namespace/group/name", for messages only.
+func (k Key) String() string { return k.Namespace + "/" + k.Group + "/" + k.Name }
+
+// Compare orders keys by namespace, group and name.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Group, o.Group), cmp.Compare(k.Name, o.Name))
+}
