@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"zkbridge/internal/admin"
@@ -19,6 +20,7 @@ import (
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
 	"zkbridge/registryclient/embedded"
+	"zkbridge/registryclient/nacos"
 	"zkbridge/sessions"
 	"zkbridge/translate"
 
@@ -44,6 +46,8 @@ type Bridge struct {
 	// The registry inside this process; nil when it is a process of its own.
 	registry     *embedded.Registry
 	registryDisk *embedded.Dir
+
+	nacos *nacos.Client // the client; nil where the registry is another
 
 	excesses excesses // of quotas; nil where they are not enforced
 
@@ -154,6 +158,9 @@ func spacesOf(configured []config.Space, dubbo translate.Layout) (*claims.Spaces
 
 func (b *Bridge) buildRegistry(owner registryclient.Owner) (err error) {
 	log := b.log.With("component", "registry")
+	if b.cfg.Registry.Kind == "nacos" {
+		return b.buildNacos(owner, log)
+	}
 	if address := b.cfg.Registry.Address; address != "" {
 		b.client, err = embedded.NewRemote(embedded.RemoteConfig{
 			Address: address, Token: b.cfg.Registry.Token, Owner: owner, TTL: b.cfg.Registry.Lease, Log: log,
@@ -262,10 +269,14 @@ func sizeOf(dir string) (total int64) {
 // ClientAddr is where ZooKeeper clients connect, "host:port".
 func (b *Bridge) ClientAddr() string { return b.clients.Addr().String() }
 
-// RegistryURL is the base URL of the registry's HTTP API, "" if there is none.
+// RegistryURL is the base URL of the registry's HTTP API, "" if there is none; of
+// Nacos, its servers.
 func (b *Bridge) RegistryURL() string {
 	if b.registryAPI != nil {
 		return "http://" + b.registryAPI.Addr().String()
+	}
+	if b.nacos != nil {
+		return "nacos://" + strings.Join(b.cfg.Registry.Nacos.Servers, ",")
 	}
 	return b.cfg.Registry.Address
 }
@@ -396,6 +407,9 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 	}
 	if b.registry != nil {
 		sources.Registry = b.registry.Stats
+	}
+	if b.nacos != nil {
+		sources.Nacos = b.nacos.Stats
 	}
 	return admin.Serve(ctx, b.admin, admin.Config{
 		Ready: func() (bool, []string) {

@@ -77,11 +77,12 @@ type ServerTLS struct {
 
 // Registry chooses the backend and how it is reached.
 type Registry struct {
-	Kind     string           `mapstructure:"kind" doc:"The backend. embedded: zkbridge's own registry."`
+	Kind     string           `mapstructure:"kind" doc:"The backend. embedded: zkbridge's own registry. nacos: a Nacos cluster, from 2.1 to 3.x."`
 	Address  string           `mapstructure:"address" doc:"URL of a registry that runs as its own process (zkbridge registry serve), such as\nhttp://127.0.0.1:8849. Empty: the registry runs inside this bridge."`
 	Token    string           `mapstructure:"token" doc:"Bearer token for the registry's HTTP API. Required when it listens beyond loopback."`
 	Lease    time.Duration    `mapstructure:"lease" doc:"What this bridge published outlives its link to the registry for so long."`
 	Embedded EmbeddedRegistry `mapstructure:"embedded" doc:"The registry inside this bridge; unused when an address is given."`
+	Nacos    Nacos            `mapstructure:"nacos" doc:"The Nacos cluster; used where kind is nacos."`
 }
 
 // EmbeddedRegistry is the registry that runs in the bridge's process.
@@ -145,6 +146,7 @@ func Default() Config {
 			Kind:     "embedded",
 			Lease:    30 * time.Second,
 			Embedded: EmbeddedRegistry{Listen: "127.0.0.1:8849"},
+			Nacos:    defaultNacos(),
 		},
 		Spaces: []Space{{
 			Name: "dubbo", Phase: "native", Namespace: "public", Group: "DEFAULT_GROUP",

@@ -136,8 +136,13 @@ func (c Config) validateTLS(bad reporter) {
 
 func (c Config) validateRegistry(bad reporter) {
 	r := c.Registry
-	if r.Kind != "embedded" {
-		bad("registry.kind", "%q is not a backend of this build; the only one is embedded", r.Kind)
+	switch r.Kind {
+	case "embedded":
+	case "nacos":
+		c.validateNacos(bad)
+		return
+	default:
+		bad("registry.kind", "%q is not a backend of this build; choose embedded or nacos", r.Kind)
 	}
 	if r.Lease < time.Second {
 		bad("registry.lease", "%v is shorter than 1s", r.Lease)

@@ -13,6 +13,7 @@ import (
 	"zkbridge/internal/znode"
 	"zkbridge/registryclient"
 	"zkbridge/registryclient/embedded"
+	"zkbridge/registryclient/nacos"
 	"zkbridge/sessions"
 )
 
@@ -25,6 +26,7 @@ type Sources struct {
 	Binding  func() registry.Stats
 	Link     func() registryclient.LinkState
 	Registry func() embedded.Stats // the registry inside this process
+	Nacos    func() nacos.Stats    // the client of a Nacos cluster
 }
 
 // New returns the registry of all metrics, those of Go and of the process
@@ -48,6 +50,7 @@ func New(s Sources) *prometheus.Registry {
 	collectBinding(reg, s.Binding)
 	collectLink(reg, s.Link)
 	collectRegistry(reg, s.Registry)
+	collectNacos(reg, s.Nacos)
 	return reg
 }
 

@@ -48,7 +48,9 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = cfg.TLS
+	if transport.TLSClientConfig = cfg.TLS; cfg.TLS == nil {
+		transport.TLSClientConfig = cfg.HTTPTLS
+	}
 	c := &Client{
 		cfg: cfg, log: cfg.Log, servers: servers, link: latest.New[rc.LinkState](), started: make(chan struct{}),
 		http:      &http.Client{Transport: transport, Timeout: cfg.RequestTimeout},

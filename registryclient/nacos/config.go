@@ -27,6 +27,7 @@ type Config struct {
 	Username string // empty: no log-in
 	Password string
 	TLS      *tls.Config // of gRPC and of https; nil: gRPC in plain text
+	HTTPTLS  *tls.Config // of https where TLS is nil; nil: the system's authorities
 
 	GRPCPortOffset int    // from the main port; 0: 1000
 	ContextPath    string // of HTTP; "": /nacos
