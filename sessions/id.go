@@ -25,6 +25,11 @@ func sessionID(bridge uint8, incarnation, counter uint32) int64 {
 	return int64(uint64(bridge)<<56 | uint64(incarnation)<<32 | uint64(counter))
 }
 
+// bornAt takes bridge and incarnation from an id.
+func bornAt(id int64) (bridge uint8, incarnation uint32) {
+	return uint8(uint64(id) >> 56), uint32(uint64(id)>>32) & MaxIncarnation
+}
+
 // checkIdentity says what is wrong with a bridge id or incarnation.
 func checkIdentity(bridge uint8, incarnation uint32) error {
 	switch {

@@ -11,6 +11,7 @@ type Stats struct {
 	Asking    int // silent sessions about which the authority is being asked
 
 	Created    uint64 // sessions made
+	Restored   uint64 // sessions of an earlier life brought back
 	Resumed    uint64 // attaches that succeeded
 	Refused    uint64 // attaches answered expired
 	Kicked     uint64 // connections closed because another took over
@@ -22,13 +23,14 @@ type Stats struct {
 
 // counters are the running totals in Stats.
 type counters struct {
-	created, resumed, refused, kicked, closed, expired, spared, unanswered atomic.Uint64
+	created, restored, resumed, refused, kicked, closed, expired, spared, unanswered atomic.Uint64
 }
 
 // Stats returns a snapshot. Its cost does not depend on the number of sessions.
 func (m *Manager) Stats() Stats {
 	st := Stats{
 		Created:    m.count.created.Load(),
+		Restored:   m.count.restored.Load(),
 		Resumed:    m.count.resumed.Load(),
 		Refused:    m.count.refused.Load(),
 		Kicked:     m.count.kicked.Load(),

@@ -36,7 +36,7 @@ func start(t *testing.T) *host {
 	h := &host{t: t, ready: true}
 	tree, err := znode.New(znode.Config{Reserved: sessions.ReservedID(1)})
 	require.NoError(t, err)
-	manager, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), Expire: server.Expire(tree)})
+	manager, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), Expire: server.Expire(tree, nil)})
 	require.NoError(t, err)
 	srv := server.New(server.Config{Tree: tree, Sessions: manager, About: server.About{
 		Version: "3.9.5-0123, built on 2026-02-03 04:05 UTC", ClientPort: 2181, TickTime: 2 * time.Second,

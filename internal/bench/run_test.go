@@ -43,7 +43,7 @@ func startServer(t *testing.T) (addr string, tree *znode.Tree) {
 	tree, err := znode.New(znode.Config{Reserved: sessions.ReservedID(1)})
 	require.NoError(t, err)
 	manager, err := sessions.New(sessions.Config{
-		Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), MinTimeout: time.Second, MaxTimeout: time.Minute, Expire: server.Expire(tree),
+		Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), MinTimeout: time.Second, MaxTimeout: time.Minute, Expire: server.Expire(tree, nil),
 	})
 	require.NoError(t, err)
 	srv := server.New(server.Config{Tree: tree, Sessions: manager})
@@ -128,7 +128,7 @@ func TestSilentServer(t *testing.T) {
 func TestConnectionsPerAddress(t *testing.T) {
 	tree, err := znode.New(znode.Config{Reserved: sessions.ReservedID(1)})
 	require.NoError(t, err)
-	manager, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), Expire: server.Expire(tree)})
+	manager, err := sessions.New(sessions.Config{Bridge: 1, Incarnation: 1, Key: bytes.Repeat([]byte{7}, 32), Expire: server.Expire(tree, nil)})
 	require.NoError(t, err)
 	srv := server.New(server.Config{Tree: tree, Sessions: manager, MaxConnectionsPerAddress: 1})
 	addr := start(t, srv.Serve)

@@ -67,7 +67,7 @@ func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
 			b.close()
 		}
 	}()
-	if b.store, err = znode.OpenStore(cfg.Data.Dir); err != nil {
+	if b.store, err = b.openStore(); err != nil {
 		return nil, err
 	}
 	cluster := cfg.Bridge.Cluster
@@ -91,7 +91,7 @@ func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
 		return nil, err
 	}
 	b.server = server.New(b.serverConfig())
-	return b, nil
+	return b, b.resume()
 }
 
 // reservedSession owns imported nodes: the bridge's id and nothing else.
@@ -121,7 +121,7 @@ func (b *Bridge) buildTree(cluster string) error {
 	}
 	shortest, longest := b.cfg.Server.SessionTimeouts()
 	sessionLog := b.log.With("component", "sessions")
-	removeNodes := server.Expire(b.tree)
+	removeNodes := server.Expire(b.tree, nil)
 	b.sessions, err = sessions.New(sessions.Config{
 		Bridge:      uint8(b.cfg.Bridge.ID),
 		Incarnation: b.store.Incarnation(),

@@ -174,7 +174,9 @@ func (b *Book) walk(v *znode.View, path string) {
 		if !ok || n.Imported {
 			return
 		}
-		b.created(znode.Change{Kind: znode.Created, Path: path, Data: n.Data, Owner: n.Owner, Czxid: n.Stat.Czxid}, time.UnixMilli(n.Stat.Ctime))
+		if n.Held == "" {
+			b.created(znode.Change{Kind: znode.Created, Path: path, Data: n.Data, Owner: n.Owner, Czxid: n.Stat.Czxid}, time.UnixMilli(n.Stat.Ctime))
+		}
 	}
 	names, _, err := v.Children(path, everyone)
 	if err != nil {
@@ -202,7 +204,7 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 		c := &changes[i]
 		switch c.Kind {
 		case znode.SessionOpened:
-			b.tenures[c.Owner] = Tenure{Epoch: 1, Zxid: c.Zxid, Bridge: b.cfg.Bridge, Incarnation: b.cfg.Incarnation}
+			b.tenures[c.Owner] = b.tenureOf(c)
 		case znode.SessionClosed:
 			delete(b.tenures, c.Owner)
 		case znode.Created, znode.Adopted:
@@ -219,6 +221,16 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 		}
 	}
 	b.settle(x)
+}
+
+// tenureOf is the tenure of a session that was opened: by us, in this life or an
+// earlier one.
+func (b *Book) tenureOf(c *znode.Change) Tenure {
+	t := Tenure{Epoch: 1, Zxid: c.Zxid, Bridge: b.cfg.Bridge, Incarnation: b.cfg.Incarnation}
+	if born := uint32(uint64(c.Owner)>>32) & (1<<24 - 1); born < t.Incarnation { // the id says it
+		t.Incarnation = born
+	}
+	return t
 }
 
 // Committed implements znode.Hook.

@@ -90,11 +90,11 @@ func (b *bench) do(session int64, fn func(x *znode.Tx) error) error {
 }
 
 func (b *bench) open(session int64) {
-	b.do(session, func(x *znode.Tx) error { x.OpenSession(session); return nil })
+	b.do(session, func(x *znode.Tx) error { x.OpenSession(znode.Session{ID: session}); return nil })
 }
 
 func (b *bench) end(session int64) {
-	b.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: session}, func(x *znode.Tx) error { x.CloseSession(session); return nil }, nil)
+	b.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: session}, func(x *znode.Tx) error { x.CloseSession(session, nil); return nil }, nil)
 }
 
 func (b *bench) mkdir(path string) {

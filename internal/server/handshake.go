@@ -87,6 +87,7 @@ func (c *conn) open(ctx context.Context, m *zkproto.ConnectRequest) error {
 	}
 	c.carry(s)
 	c.srv.count.resumed.Add(1)
+	c.srv.cfg.Tree.RenewSession(s.ID(), s.Timeout())
 	return c.desk.read(false, func(_ *desk, v *znode.View) {
 		c.ahead = m.LastZxidSeen > v.Zxid()
 		c.srv.stale.back(c)
@@ -106,7 +107,7 @@ func (c *conn) openNew(m *zkproto.ConnectRequest, timeout time.Duration) error {
 	c.srv.count.created.Add(1)
 	c.srv.cfg.Tree.Update(znode.Origin{Session: s.ID(), Identities: c.Identities(), Why: "createSession"},
 		func(x *znode.Tx) error {
-			x.OpenSession(s.ID())
+			x.OpenSession(znode.Session{ID: s.ID(), Timeout: s.Timeout(), Epoch: s.Tenure().Epoch})
 			return nil
 		},
 		func(r znode.Result) {

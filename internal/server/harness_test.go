@@ -57,7 +57,7 @@ func serve(t testing.TB, o options) *bench {
 	require.NoError(t, err)
 	o.sessions.Bridge, o.sessions.Incarnation = 1, 1
 	o.sessions.Key = bytes.Repeat([]byte{7}, 32)
-	o.sessions.Expire = server.Expire(b.tree)
+	o.sessions.Expire = server.Expire(b.tree, nil)
 	b.sessions, err = sessions.New(o.sessions)
 	require.NoError(t, err)
 	o.server.Tree, o.server.Sessions = b.tree, b.sessions

@@ -15,7 +15,7 @@ func (d *desk) closeSession() error {
 	}
 	defer d.srv.cfg.Sessions.Finish(s)
 	defer d.srv.cfg.Sessions.Detach(s, d.c) // else Finish would kick the connection before its reply is out
-	reduce(d.srv.cfg.Tree, s, "closed by its client")
+	reduce(d.srv.cfg.Tree, s, "closed by its client", nil)
 	d.staging, d.replying = (*desk).closeSessionStage, (*desk).headerReply
 	d.srv.cfg.Tree.Update(endOf(s, "closed by its client"), d.onTx, d.onAfter)
 	if d.fatal != nil {
@@ -25,7 +25,7 @@ func (d *desk) closeSession() error {
 }
 
 func (d *desk) closeSessionStage(x *znode.Tx) error {
-	x.CloseSession(d.c.session.ID())
+	x.CloseSession(d.c.session.ID(), nil)
 	return nil
 }
 
@@ -35,13 +35,19 @@ func (d *desk) closeSessionStage(x *znode.Tx) error {
 const endTogether = 256
 
 // Expire returns the function that a sessions.Manager calls to remove the nodes
-// of a session that expired.
-func Expire(t *znode.Tree) func(*sessions.Session) {
+// of a session that expired. keep is asked for each such session which of its
+// nodes are to be held, and why (znode.Tx.CloseSession); it may return nil, and be
+// nil: none.
+func Expire(t *znode.Tree, keep func(*sessions.Session) func(path string) (why string)) func(*sessions.Session) {
 	return func(s *sessions.Session) {
 		const why = "expired"
-		reduce(t, s, why)
+		var held func(string) string
+		if keep != nil {
+			held = keep(s)
+		}
+		reduce(t, s, why, held)
 		t.Update(endOf(s, why), func(x *znode.Tx) error {
-			x.CloseSession(s.ID())
+			x.CloseSession(s.ID(), held)
 			return nil
 		}, nil)
 	}
@@ -49,13 +55,13 @@ func Expire(t *znode.Tree) func(*sessions.Session) {
 
 // reduce deletes the ephemerals of a closing session until few enough are left
 // for its last transaction.
-func reduce(t *znode.Tree, s *sessions.Session, why string) {
+func reduce(t *znode.Tree, s *sessions.Session, why string, keep func(string) string) {
 	left := 0
 	t.View(func(v *znode.View) { left = v.Owned(s.ID()) })
 	for before := left + 1; left > endTogether && left < before; {
 		before = left
 		t.Update(endOf(s, why), func(x *znode.Tx) error {
-			left = x.ReduceSession(s.ID(), endTogether)
+			left = x.ReduceSession(s.ID(), endTogether, keep)
 			return nil
 		}, nil)
 	}

@@ -34,6 +34,7 @@ type outlet struct {
 	limit   int                               // bytes of events that may be pending for one client
 	durable func() int64                      // zxid up to which the log is synced; does not wait
 	when    func(gate int64, released func()) // calls released once the log is durable to gate
+	written func()                            // returns when what can be seen outlives the process
 }
 
 // outbox holds what is to be written to one connection: replies and events, in
@@ -57,6 +58,7 @@ type outbox struct {
 	marked   bool      // with the flushers
 	flushing bool      // somebody is writing; only that one changes sent
 	waiting  bool      // released is going to be called
+	since    time.Time // of waiting
 	finish   bool      // close the socket when what may leave has been written
 	closed   bool      // nothing is queued any more
 	awaited  int       // the reader waits until no more bytes than this are pending; -1: it does not

@@ -51,6 +51,7 @@ func New(cfg Config) *Server {
 			limit:   cfg.MaxPendingBytes,
 			durable: cfg.Tree.Durable,
 			when:    cfg.Tree.WhenDurable,
+			written: cfg.Tree.EnsureWritten,
 		},
 		flushers:   newFlushers(cfg.Flushers),
 		conns:      make(map[*conn]struct{}),
@@ -85,6 +86,7 @@ func (s *Server) ServeFront(ctx context.Context, f Front) error {
 		attendants.Go(func() { s.flushers.run(attended) })
 	}
 	attendants.Go(func() { s.keepBudget(attended) })
+	attendants.Go(func() { s.keepGates(attended) })
 	defer attendants.Wait()
 	defer dismiss()
 

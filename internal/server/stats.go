@@ -74,14 +74,15 @@ const (
 	RejectedTLS              Rejection = "tls"               // the TLS handshake failed
 	RejectedProxy            Rejection = "proxy_header"      // no PROXY protocol header, or not one that can be read
 	RejectedUnknownOperation Rejection = "unknown_operation"
-	RejectedLaggard          Rejection = "laggard" // too many events waited for it
-	RejectedBudget           Rejection = "budget"  // it held most when all together held too much
+	RejectedLaggard          Rejection = "laggard"     // too many events waited for it
+	RejectedBudget           Rejection = "budget"      // it held most when all together held too much
+	RejectedNotDurable       Rejection = "not_durable" // what it did or saw could not be made durable in time
 )
 
 // rejections are all reasons, as indexes of counters.rejections.
 var rejections = []Rejection{
 	RejectedNotReady, RejectedPerAddress, RejectedTotal, RejectedHandshakeTimeout, RejectedUnknownTruth,
-	RejectedMalformed, RejectedTLS, RejectedProxy, RejectedUnknownOperation, RejectedLaggard, RejectedBudget,
+	RejectedMalformed, RejectedTLS, RejectedProxy, RejectedUnknownOperation, RejectedLaggard, RejectedBudget, RejectedNotDurable,
 }
 
 // counted are the operations that have counters of their own, and the last one

@@ -145,5 +145,5 @@ func TestStats(t *testing.T) {
 	require.Equal(t, 1, st.Connections)
 	require.Positive(t, st.BytesIn)
 	require.Positive(t, st.BytesOut)
-	require.Len(t, st.Rejected, 11)
+	require.Len(t, st.Rejected, 12)
 }

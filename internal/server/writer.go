@@ -58,6 +58,7 @@ func (w *writer) resume(c *conn, patience time.Duration) error {
 			break
 		}
 		o.mu.Unlock()
+		o.written()
 		var n int
 		n, err = w.write(c, patience)
 		c.srv.count.bytesOut.Add(int64(n))
@@ -78,7 +79,7 @@ func (w *writer) resume(c *conn, patience time.Duration) error {
 	gate := int64(0)
 	if !o.closed && !o.waiting && len(o.barriers) > 0 && err == nil {
 		gate = o.barriers[0].gate
-		o.waiting = true
+		o.waiting, o.since = true, time.Now()
 	}
 	o.mu.Unlock()
 	if gate > 0 {

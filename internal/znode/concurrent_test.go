@@ -57,7 +57,7 @@ func TestNoChangeIsMissed(t *testing.T) {
 					tree.Update(client, func(x *znode.Tx) error { return x.Delete(c.Path, -1) }, nil)
 				}
 			}
-			tree.Update(client, func(x *znode.Tx) error { x.CloseSession(int64(n + 1)); return nil }, nil)
+			tree.Update(client, func(x *znode.Tx) error { x.CloseSession(int64(n+1), nil); return nil }, nil)
 			return nil
 		})
 	}

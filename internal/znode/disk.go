@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -17,9 +18,12 @@ type Disk interface {
 	// Create makes a file, or empties the one that is there, for writing at its
 	// end.
 	Create(name string) (File, error)
-	// Rename puts a file in the place of another, and is on disk when it
-	// returns.
+	// Rename puts a file in the place of another.
 	Rename(from, to string) error
+	// Remove deletes a file; it is no error if there is none.
+	Remove(name string) error
+	// SyncNames returns when all names are on disk as they are.
+	SyncNames() error
 }
 
 // File is an open file that is only ever appended to.
@@ -80,11 +84,17 @@ func (d directoryDisk) Create(name string) (File, error) {
 }
 
 func (d directoryDisk) Rename(from, to string) error {
-	if err := os.Rename(filepath.Join(string(d), from), filepath.Join(string(d), to)); err != nil {
+	return os.Rename(filepath.Join(string(d), from), filepath.Join(string(d), to))
+}
+
+func (d directoryDisk) Remove(name string) error {
+	if err := os.Remove(filepath.Join(string(d), name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDirectory(string(d))
+	return nil
 }
+
+func (d directoryDisk) SyncNames() error { return syncDirectory(string(d)) }
 
 // dataFile syncs the data and what is needed to find it, not the times.
 type dataFile struct{ *os.File }

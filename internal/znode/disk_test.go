@@ -20,6 +20,7 @@ type memDisk struct {
 	writeErr  error
 	syncErr   error
 	renameErr error
+	removeErr error
 	readErr   error
 	syncs     int
 }
@@ -74,6 +75,16 @@ func (d *memDisk) Create(name string) (znode.File, error) {
 	d.files[name] = f
 	return f, nil
 }
+
+func (d *memDisk) Remove(name string) error {
+	if d.removeErr != nil {
+		return d.removeErr
+	}
+	delete(d.files, name)
+	return nil
+}
+
+func (d *memDisk) SyncNames() error { return nil }
 
 func (d *memDisk) Rename(from, to string) error {
 	if d.renameErr != nil {

@@ -22,7 +22,9 @@ func (x *Tx) fresh(e *Effect) {
 func (x *Tx) add(e *Effect, parent *node, acl *access, sequential, bound bool) *node {
 	var gate int64
 	if e.Node != Ephemeral {
-		gate = x.zxid
+		if !bound || !x.tree.failing() { // directories of imports need not wait for a disk that is full
+			gate = x.zxid
+		}
 	} else if g := x.reserveCounter(parent); sequential {
 		gate = g
 	}
@@ -48,6 +50,7 @@ func (x *Tx) create(e *Effect, parent *node, acl *access, gate int64, bound bool
 		}
 	}
 	x.tree.attach(n)
+	e.passing = x.tree.imported(n)
 	if len(x.tree.quotas) > 0 {
 		x.count(n.path, 1, int64(len(n.data)), gate)
 	}
@@ -97,6 +100,7 @@ func (x *Tx) remove(n *node, bound bool) {
 }
 
 func (x *Tx) delete(e *Effect, n *node, bound bool) {
+	e.passing = x.tree.imported(n)
 	parent := n.parent
 	var gate int64
 	if n.kind != Ephemeral {
@@ -125,6 +129,7 @@ func (x *Tx) write(n *node, data []byte) {
 }
 
 func (x *Tx) setData(e *Effect, n *node) {
+	e.passing = x.tree.imported(n)
 	gate := x.touch(n)
 	more := int64(len(e.Data) - len(n.data))
 	x.tree.dataSize += more
@@ -139,6 +144,7 @@ func (x *Tx) setData(e *Effect, n *node) {
 }
 
 func (x *Tx) setACL(e *Effect, n *node, acl *access) {
+	e.passing = x.tree.imported(n)
 	gate := x.touch(n)
 	n.acl, n.aversion = acl, e.Aversion
 	x.record(e, gate)
@@ -150,7 +156,7 @@ func (x *Tx) counter(e *Effect, n *node) {
 	x.save(n)
 	n.reserved, n.counterGate = e.Reserved, x.zxid
 	x.effects = append(x.effects, *e)
-	x.stored = true
+	x.stored, x.synced = true, true
 }
 
 // touch saves a node that is about to change, and returns the gate of the
@@ -180,7 +186,8 @@ func (x *Tx) before(n *node) {
 func (x *Tx) record(e *Effect, gate int64) {
 	x.effects = append(x.effects, *e)
 	x.gate = max(x.gate, gate)
-	x.stored = x.stored || e.persistent()
+	x.stored = x.stored || !e.passing
+	x.synced = x.synced || e.persistent()
 }
 
 // changed tells the Hook about n, if it was not the Hook itself.
@@ -218,6 +225,10 @@ var errMisfit = errors.New("does not fit the tree")
 // apply does an effect that was decided elsewhere.
 func (x *Tx) apply(e *Effect) error {
 	t := x.tree
+	if e.Kind == EffectSession || e.Kind == EffectEnd {
+		x.session(*e)
+		return nil
+	}
 	n := t.nodes[e.Path]
 	var gate int64
 	if e.persistent() {
@@ -255,12 +266,61 @@ func (x *Tx) apply(e *Effect) error {
 			return errMisfit
 		}
 		x.adopt(e, n, t.intern(e.ACL))
+	case EffectHold:
+		if n.kind != Ephemeral {
+			return errMisfit
+		}
+		x.hold(e, n)
 	case EffectCounter:
 		x.counter(e, n)
 	default:
 		return errMisfit
 	}
 	return nil
+}
+
+// repeat does an effect of the log once more. A snapshot is written while the tree
+// goes on, so it may show already what the log has to say: what an effect changes
+// is in it whole, so the last one is right, and one whose node is gone comes before
+// the one that says so.
+func (x *Tx) repeat(e *Effect) error {
+	t := x.tree
+	switch e.Kind {
+	case EffectSession, EffectEnd, EffectNode, EffectCounter:
+	case EffectCreate:
+		parent := t.nodes[parentPath(e.Path)]
+		if parent == nil {
+			return nil
+		}
+		if t.nodes[e.Path] != nil {
+			x.save(parent)
+			parent.creates, parent.pzxid = e.Creates, e.Pzxid
+			return x.restore(&Effect{
+				Node: e.Node, Path: e.Path, Data: e.Data, ACL: e.ACL, Owner: e.Owner,
+				Czxid: e.Czxid, Mzxid: e.Mzxid, Pzxid: e.Czxid, Ctime: e.Ctime, Mtime: e.Mtime, Version: e.Version, Aversion: e.Aversion,
+			})
+		}
+	case EffectDelete:
+		n := t.nodes[e.Path]
+		if n == nil {
+			if parent := t.nodes[parentPath(e.Path)]; parent != nil {
+				x.save(parent)
+				parent.creates, parent.pzxid = e.Creates, e.Pzxid
+			}
+			return nil
+		}
+		if len(n.children()) > 0 {
+			return nil
+		}
+	default:
+		if t.nodes[e.Path] == nil {
+			return nil
+		}
+	}
+	if e.Kind == EffectCounter && t.nodes[e.Path] == nil {
+		return nil
+	}
+	return x.apply(e)
 }
 
 // restore makes or completes a node from a snapshot.
@@ -277,7 +337,7 @@ func (x *Tx) restore(e *Effect) error {
 		return errMisfit
 	}
 	parent := t.nodes[parentPath(e.Path)]
-	if parent == nil {
+	if parent == nil || parent.kind == Ephemeral {
 		return errMisfit
 	}
 	n := &node{path: e.Path, parent: parent, state: s}

@@ -4,7 +4,26 @@ package znode
 func (t *Tree) Tap(fn func(Txn)) { t.tap = fn }
 
 // Flush is one round of Run.
-func (s *Store) Flush() error { return s.flush() }
+func (s *Store) Flush() error {
+	s.sync()
+	return s.Trouble()
+}
+
+// BeginSnapshot begins to make a new file, and EndSnapshot puts it in place.
+func (s *Store) BeginSnapshot() { s.remake = s.begin() }
+
+// EndSnapshot is what Run does when a new file is made.
+func (s *Store) EndSnapshot() {
+	made := <-s.remake
+	s.remake = nil
+	s.replace(made)
+}
+
+// Ask asks for more of the clock to be reserved.
+func (s *Store) Ask() { s.extend(s.last.Load()) }
+
+// WholeFile is the mark.
+const WholeFile = wholeFile
 
 // Reserved is the highest zxid reserved on disk.
 func (s *Store) Reserved() int64 { return s.limit.Load() }

@@ -24,6 +24,7 @@ const (
 	Adopted // a create took the place of an imported node
 	SessionOpened
 	SessionClosed
+	Held // an ephemeral has gone from its session to Config.Reserved
 )
 
 // Change is one step of a transaction, as the Hook sees it.
@@ -31,8 +32,9 @@ type Change struct {
 	Kind     ChangeKind
 	Path     string // "" for sessions
 	Data     []byte // afterwards; of a deleted node its last. Shared, read-only
-	Owner    int64  // session of an ephemeral (Adopted: the new one), or the session opened or closed
+	Owner    int64  // session of an ephemeral (Adopted: the new one; Held: the one that had it), or the session opened or closed
 	Czxid    int64  // of the node
 	Zxid     int64  // of the transaction
-	Imported bool   // the node is owned by Config.Reserved; of Adopted: always false
+	Imported bool   // the node was made by Tx.Put; of Adopted: always false
+	Why      string // of Held, and of a held node that was loaded at the start
 }

@@ -432,7 +432,7 @@ func TestTreeIsTheModel(t *testing.T) {
 			},
 			"close": func(*rapid.T) {
 				id := session.Draw(r, "session")
-				run(client, func(x *znode.Tx, m *model) error { x.CloseSession(id); m.close(id); return nil })
+				run(client, func(x *znode.Tx, m *model) error { x.CloseSession(id, nil); m.close(id); return nil })
 			},
 			"import": func(*rapid.T) {
 				var steps []op

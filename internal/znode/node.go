@@ -37,6 +37,7 @@ type state struct {
 	creates         int32 // creates ever under this node: the sequence counter
 	reserved        int32 // the Store starts the counter here after a restart
 	kind            Kind
+	held            reason // why an ephemeral of the reserved session outlives its own; 0: it does not
 }
 
 // directory is the children of a node.
@@ -206,7 +207,11 @@ func (t *Tree) lookup(path string) *node {
 	return t.nodes[path]
 }
 
-// imported reports whether n belongs to the bridge itself.
-func (t *Tree) imported(n *node) bool {
+// reserves reports whether n belongs to the bridge itself: imported or held.
+func (t *Tree) reserves(n *node) bool {
 	return n.kind == Ephemeral && t.reserved != 0 && n.owner == t.reserved
 }
+
+// imported reports whether n was made by Put: a binding makes it again after a
+// restart, so it is not kept.
+func (t *Tree) imported(n *node) bool { return n.held == 0 && t.reserves(n) }

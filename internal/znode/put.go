@@ -41,9 +41,9 @@ func (x *Tx) makeDirectory(path string) *node {
 	return x.add(&Effect{Kind: EffectCreate, Path: path, Data: []byte{}, ACL: t.open.list}, parent, t.open, false, true)
 }
 
-// Remove takes an imported node away. Anybody else's node is left alone.
+// Remove takes an imported or held node away. Anybody else's node is left alone.
 func (x *Tx) Remove(path string) {
-	if n := x.tree.nodes[path]; n != nil && x.tree.imported(n) {
+	if n := x.tree.nodes[path]; n != nil && x.tree.reserves(n) {
 		x.remove(n, true)
 	}
 }

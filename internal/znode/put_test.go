@@ -197,7 +197,7 @@ func (h *hook) take() []string {
 func TestHookSeesChanges(t *testing.T) {
 	h := &hook{}
 	tree := newTree(t, h)
-	must(t, tree, func(x *znode.Tx) { x.OpenSession(5) })
+	must(t, tree, func(x *znode.Tx) { x.OpenSession(znode.Session{ID: 5}) })
 	create(t, tree, "/a", "1", 5)
 	setData(t, tree, "/a", "2")
 	imports(t, tree, func(x *znode.Tx) { x.Put("/d/i", []byte("3")) })
@@ -209,7 +209,7 @@ func TestHookSeesChanges(t *testing.T) {
 	})
 	imports(t, tree, func(x *znode.Tx) { x.Put("/d/j", nil) })
 	remove(t, tree, "/d/j")
-	must(t, tree, func(x *znode.Tx) { x.CloseSession(5) })
+	must(t, tree, func(x *znode.Tx) { x.CloseSession(5, nil) })
 	require.Equal(t, []string{
 		`opened  "" owner 5 czxid 0 at 1`,
 		`created /a "1" owner 5 czxid 2 at 2`,

@@ -105,7 +105,7 @@ func (r *Reaper) reap(c candidate) (removed bool) {
 	t := r.Tree
 	t.Update(Origin{Kind: Reaping, Why: "reaper"}, func(x *Tx) error {
 		n := t.nodes[c.path]
-		if n == nil || n.kind != c.kind || !r.due(n, x.time) { // it was used while we looked at others
+		if n == nil || n.kind != c.kind || !r.due(n, x.time) || t.failing() { // it was used while we looked at others
 			return zkproto.NotEmpty
 		}
 		x.remove(n, false)

@@ -10,9 +10,9 @@ import (
 )
 
 // The file of a Store is a header and frames. A frame is what one write put
-// there, and the next one is written only after it was synced. So a frame that
-// cannot be read is a torn tail if nothing readable follows, and damage if
-// something does.
+// there. Each begins by saying up to where the file was on disk when it was
+// written: a frame that cannot be read is damage if a later one says that it was
+// on disk, and else the torn tail that a power cut leaves.
 //
 //	header: "zkbtree\x00", format (4 bytes), nonce (8), CRC-32C of the 20 bytes before (4)
 //	frame:  0x7a6b6266 (4), length of the records (4), CRC-32C of those and the place (4), CRC-32C of the records (4), records
@@ -24,7 +24,7 @@ import (
 // null.
 const (
 	fileMagic   = "zkbtree\x00"
-	fileFormat  = 2 // 1: without TTL nodes; read as it is
+	fileFormat  = 3 // 1: without TTL nodes, 2: without ephemerals and sessions; both are read as they are
 	headerSize  = 24
 	frameMagic  = 0x7a6b6266
 	frameHeader = 16
@@ -37,6 +37,10 @@ const (
 	recordClock       byte = 3 // no zxid above this one was ever shown
 	recordTxn         byte = 4 // zxid, time, number of effects, effects
 	recordSealed      byte = 5 // ends what was there when the file was made
+	recordSynced      byte = 6 // the file was on disk up to this byte
+	recordSpent       byte = 7 // the clock: no zxid above this one was given out by then
+	recordBoot        byte = 8 // the boot of the machine in which the file was made
+	recordEnd         byte = 9 // the process ended in order; everything before is on disk
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -82,6 +86,16 @@ func frameAt(file []byte, nonce [8]byte, offset int64) []byte {
 	return frame
 }
 
+// syncedAt is up to where the file was on disk when frame was written; 0 if it
+// does not say.
+func syncedAt(frame []byte) int64 {
+	r := records{src: frame[frameHeader:]}
+	if r.byte() != recordSynced {
+		return 0
+	}
+	return r.varint()
+}
+
 func appendText(dst []byte, s string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)
@@ -95,11 +109,11 @@ func appendData(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// appendTxn writes the persistent effects of a transaction.
+// appendTxn writes what is kept of a transaction: all but what imports did.
 func appendTxn(dst []byte, zxid, time int64, effects []Effect) []byte {
 	kept := 0
 	for i := range effects {
-		if effects[i].persistent() {
+		if !effects[i].passing {
 			kept++
 		}
 	}
@@ -108,7 +122,7 @@ func appendTxn(dst []byte, zxid, time int64, effects []Effect) []byte {
 	dst = binary.AppendVarint(dst, time)
 	dst = binary.AppendUvarint(dst, uint64(kept))
 	for i := range effects {
-		if effects[i].persistent() {
+		if !effects[i].passing {
 			dst = appendEffect(dst, &effects[i])
 		}
 	}
@@ -142,6 +156,14 @@ func appendEffect(dst []byte, e *Effect) []byte {
 		dst = binary.AppendVarint(dst, int64(e.Aversion))
 	case EffectCounter:
 		dst = binary.AppendVarint(dst, int64(e.Reserved))
+	case EffectSession:
+		for _, v := range []int64{e.Owner, e.Czxid, int64(e.Version), int64(e.Reserved)} {
+			dst = binary.AppendVarint(dst, v)
+		}
+	case EffectEnd:
+		dst = binary.AppendVarint(dst, e.Owner)
+	case EffectHold:
+		dst = appendText(dst, e.Why)
 	}
 	return dst
 }
@@ -271,6 +293,12 @@ func (r *records) effect() Effect {
 		e.ACL, e.Aversion = r.acl(), r.int32()
 	case EffectCounter:
 		e.Reserved = r.int32()
+	case EffectSession:
+		e.Owner, e.Czxid, e.Version, e.Reserved = r.varint(), r.varint(), r.int32(), r.int32()
+	case EffectEnd:
+		e.Owner = r.varint()
+	case EffectHold:
+		e.Why = r.text()
 	default:
 		r.fail()
 	}
@@ -293,11 +321,21 @@ func (s *Store) replay(t *Tree, frame []byte) error {
 			if r.err != nil {
 				break
 			}
-			if err := t.Apply(txn); err != nil {
+			s.spentLast = max(s.spentLast, txn.Zxid)
+			s.ended = false
+			if err := t.repeat(txn); err != nil {
 				return err
 			}
 		case recordSealed:
 			s.sealed = true
+		case recordSynced:
+			r.varint()
+		case recordSpent:
+			s.spentLast = max(s.spentLast, r.varint())
+		case recordBoot:
+			s.lastBoot = r.text()
+		case recordEnd:
+			s.ended = true
 		default:
 			return fmt.Errorf("a record of unknown kind %d", kind)
 		}

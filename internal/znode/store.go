@@ -10,14 +10,18 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// storeFile is the one file; the other is it while it is being made.
+// The files of a data directory.
 const (
 	storeFile    = "tree.log"
-	storeFileNew = "tree.log.new"
+	storeFileNew = "tree.log.new" // storeFile while it is being made
+	wholeFile    = "tree.whole"   // is there while storeFile lacks nothing. Deleting it needs no room on a full disk
 )
 
 // StoreConfig is where a Store stands and what it uses.
@@ -25,46 +29,125 @@ type StoreConfig struct {
 	Dir     string    // data directory, for messages and, without Disk, the place
 	Disk    Disk      // nil: the directory Dir
 	Rand    io.Reader // nil: crypto/rand
-	Reserve int64     // zxids reserved at a time; 0: about a million
+	Reserve int64     // zxids reserved at a time; 0: about 16 million
+	Compact int64     // bytes of log above which a new snapshot is made; 0: 64 MB. It also takes twice the snapshot's size
+	// Boot names the boot of the machine: what a process has written survives its
+	// own end, but not the machine's. "": the kernel's boot id; without one
+	// sessions are only resumed after an orderly end.
+	Boot string
+	// Trouble is told when the disk begins to fail, with the reason and what that
+	// means, and with nil when it takes data again. It must not block. Nil: nobody
+	// is told.
+	Trouble func(error)
 }
 
-// Store keeps what must outlive the process in one append-only file of the data
-// directory: persistent nodes, the clock's reservation, the cluster id, the
-// incarnation, the password key.
+// Store is the log of a Tree: one file that begins with a snapshot and goes on
+// with every transaction in zxid order. Beside nodes and sessions it keeps the
+// clock's reservation, the cluster id, the incarnation and the password key. What
+// imports made is not in it: whoever imports makes it again.
+//
+// A transaction is *written*, which survives the end of the process, before
+// anything that shows it leaves (Tree.EnsureWritten), and *synced*, which survives
+// the end of the machine, if it changes what outlives sessions (Tree.WhenDurable).
+// When the log has outgrown its snapshot a new file takes its place.
+//
+// No package for write-ahead logs is used: what they do beyond this file's two
+// hundred lines (segments, indexes to read from the middle) is not needed here,
+// and what is needed (a frame that knows what was synced before it, a write that
+// does not wait for a sync under way, going on while the disk is full) is not in
+// them; tidwall/wal, etcd's wal and hashicorp's raft-wal end or refuse
+// everything after an error.
 type Store struct {
 	// set when it is opened
 	dir         string
 	disk        Disk
 	lock        io.Closer
 	reserve     int64
-	nonce       [8]byte
+	compactFrom int64
+	boot        string
+	trouble     func(error)
+	random      io.Reader
 	clusterID   string
 	keyID       byte
 	secret      []byte
 	incarnation uint32
 	start       int64 // no zxid above this one was ever shown before
-	sealed      bool  // the file's first part was read to its end
+	whole       bool  // what was loaded lacks nothing
+	tree        *Tree // set by New
+
+	// while it is being opened
+	sealed    bool // the file's first part was read to its end
+	ended     bool // its last record says that the process ended in order
+	lastBoot  string
+	spentLast int64 // highest zxid in it
+	format    uint32
 
 	durable atomic.Int64
-	limit   atomic.Int64 // zxids up to here are reserved on disk
-	last    atomic.Int64 // the tree's clock
+	limit   atomic.Int64  // zxids up to here are reserved on disk
+	last    atomic.Int64  // the tree's clock
+	done    atomic.Uint64 // counts what there was to write
+	written atomic.Uint64 // done, as far as it is written
+	synced  atomic.Int64  // bytes of the file that are on disk
+	failing atomic.Bool
+	reason  atomic.Pointer[error]
+	stats   storeCounters
 
-	// owned by Run, then by Close
+	// guarded by writing: the end of the file. Whoever writes holds it, and no sync
+	// does. It comes before mu.
+	writing sync.Mutex
 	file    File
+	nonce   [8]byte
 	offset  int64
-	written int64 // reservation last written
+	told    int64 // clock's last value in the file
+	clocked int64 // reservation last written
+	putUpTo int64 // upTo, as far as it is written
 	spare   []byte
-	broken  error
+
+	// of Run
+	snapshot int64 // bytes of the file that were there from its start
+	patience int64 // bytes that the file has to grow to after a new one could not be made
+	remake   <-chan remade
 
 	mu sync.Mutex
 
 	// guarded by mu
 	image   *Tree  // as loaded, until a Tree takes it
 	pending []byte // a frame being filled: its header's room, then records
-	upTo    int64  // highest zxid that pending makes durable
-	clock   int64  // reservation wanted on disk
+	tail    []byte // the same records once more, while a new file is being made
+	tailing bool
+	upTo    int64 // highest zxid that waits for a sync
+	clock   int64 // reservation wanted on disk
 	waiting waiters
-	wake    chan struct{} // holds one token when there is something to write
+	wake    chan struct{} // holds one token when there is something to sync
+	stir    chan struct{} // holds one token when there is something to write
+}
+
+// storeCounters are what StoreStats shows.
+type storeCounters struct {
+	writes, bytes, syncs, snapshots, failures atomic.Uint64
+	syncTime                                  atomic.Int64
+}
+
+// StoreStats are numbers of a Store since it was opened.
+type StoreStats struct {
+	Writes, Syncs, Snapshots uint64
+	Bytes                    uint64        // written, snapshots included
+	SyncTime                 time.Duration // spent in Syncs
+	Failures                 uint64        // times the disk began to fail
+	Failing                  bool
+	Size                     int64 // of the file, in bytes
+}
+
+// Stats is a snapshot of the counters.
+func (s *Store) Stats() StoreStats {
+	s.writing.Lock()
+	size := s.offset
+	s.writing.Unlock()
+	c := &s.stats
+	return StoreStats{
+		Writes: c.writes.Load(), Syncs: c.syncs.Load(), Snapshots: c.snapshots.Load(), Bytes: c.bytes.Load(),
+		SyncTime: time.Duration(c.syncTime.Load()), Failures: c.failures.Load(), Failing: s.failing.Load(), Size: size,
+	}
 }
 
 // OpenStore opens or makes the data directory, locks it, cuts a torn tail,
@@ -75,13 +158,24 @@ func OpenStore(dir string) (*Store, error) { return StoreConfig{Dir: dir}.Open()
 
 // Open is OpenStore with everything handed in.
 func (c StoreConfig) Open() (*Store, error) {
-	s := &Store{dir: c.Dir, disk: c.Disk, reserve: c.Reserve, wake: make(chan struct{}, 1)}
-	if s.reserve == 0 {
-		s.reserve = 1 << 20
+	s := &Store{
+		dir: c.Dir, disk: c.Disk, reserve: c.Reserve, compactFrom: c.Compact, boot: c.Boot, trouble: c.Trouble, random: c.Rand,
+		wake: make(chan struct{}, 1), stir: make(chan struct{}, 1),
 	}
-	random := c.Rand
-	if random == nil {
-		random = rand.Reader
+	if s.reserve == 0 {
+		s.reserve = 1 << 24
+	}
+	if s.compactFrom == 0 {
+		s.compactFrom = 64 << 20
+	}
+	if s.boot == "" {
+		s.boot = bootID()
+	}
+	if s.random == nil {
+		s.random = rand.Reader
+	}
+	if s.trouble == nil {
+		s.trouble = func(error) {}
 	}
 	if s.disk == nil {
 		d, err := openDirectory(c.Dir)
@@ -95,13 +189,22 @@ func (c StoreConfig) Open() (*Store, error) {
 		return nil, fmt.Errorf("lock data directory %s: %w", c.Dir, err)
 	}
 	s.lock = lock
-	if err := s.open(random); err != nil {
+	if err := s.open(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) open(random io.Reader) error {
+// bootID names the boot of this machine; "" where there is no telling.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+func (s *Store) open() error {
 	s.image = bare()
 	old, err := s.disk.Read(storeFile)
 	switch {
@@ -109,10 +212,10 @@ func (s *Store) open(random io.Reader) error {
 		id := make([]byte, 4)
 		s.secret = make([]byte, 32)
 		s.keyID = 1
-		if _, err := io.ReadFull(random, id); err != nil {
+		if _, err := io.ReadFull(s.random, id); err != nil {
 			return fmt.Errorf("make a cluster id: %w", err)
 		}
-		if _, err := io.ReadFull(random, s.secret); err != nil {
+		if _, err := io.ReadFull(s.random, s.secret); err != nil {
 			return fmt.Errorf("make a password key: %w", err)
 		}
 		s.clusterID = hex.EncodeToString(id)
@@ -122,14 +225,30 @@ func (s *Store) open(random io.Reader) error {
 		if err := s.load(old); err != nil {
 			return fmt.Errorf("read %s/%s: %w", s.dir, storeFile, err)
 		}
+		if err := s.judge(); err != nil {
+			return err
+		}
 	}
 	s.start = max(s.start, s.image.zxid)
 	s.incarnation++
-	if _, err := io.ReadFull(random, s.nonce[:]); err != nil {
-		return fmt.Errorf("make a nonce: %w", err)
-	}
 	if err := s.rewrite(); err != nil {
 		return fmt.Errorf("write %s/%s: %w; the old file is untouched", s.dir, storeFile, err)
+	}
+	return nil
+}
+
+// judge decides whether what was loaded lacks nothing, so that sessions may go on.
+func (s *Store) judge() error {
+	marked := true
+	if _, err := s.disk.Read(wholeFile); errors.Is(err, fs.ErrNotExist) {
+		marked = false
+	} else if err != nil {
+		return fmt.Errorf("read %s/%s: %w", s.dir, wholeFile, err)
+	}
+	sameBoot := s.boot != "" && s.boot == s.lastBoot
+	s.whole = marked && s.format >= 3 && (s.ended || sameBoot)
+	if s.whole {
+		s.start = s.spentLast // whatever was shown, the file knows it
 	}
 	return nil
 }
@@ -140,8 +259,9 @@ func (s *Store) load(file []byte) error {
 		binary.BigEndian.Uint32(file[headerSize-4:]) != crc32.Checksum(file[:headerSize-4], castagnoli) {
 		return errors.New("it is damaged or not a zkbridge file; put back a copy, or move it away to start with an empty tree and a new identity")
 	}
-	if format := binary.BigEndian.Uint32(file[8:]); format > fileFormat {
-		return fmt.Errorf("it has format %d and this version knows %d; start the newer version that wrote it", format, fileFormat)
+	s.format = binary.BigEndian.Uint32(file[8:])
+	if s.format > fileFormat {
+		return fmt.Errorf("it has format %d and this version knows %d; start the newer version that wrote it", s.format, fileFormat)
 	}
 	var nonce [8]byte
 	copy(nonce[:], file[12:])
@@ -157,96 +277,12 @@ func (s *Store) load(file []byte) error {
 		offset += int64(len(frame))
 	}
 	for later := offset + 1; later < int64(len(file)); later++ {
-		if frameAt(file, nonce, later) != nil {
+		if frame := frameAt(file, nonce, later); frame != nil && (s.format < 3 || syncedAt(frame) > offset) {
 			return fmt.Errorf("it is damaged at byte %d, before its end; put back a copy", offset)
 		}
 	}
 	if !s.sealed {
 		return fmt.Errorf("it is cut off at byte %d, in the part that was complete when the file was made; put back a copy", offset)
-	}
-	return nil
-}
-
-// rewrite makes the file anew from what was loaded.
-func (s *Store) rewrite() error {
-	f, err := s.disk.Create(storeFileNew)
-	if err != nil {
-		return err
-	}
-	if err := s.fill(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := s.disk.Rename(storeFileNew, storeFile); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	s.file = f
-	return nil
-}
-
-// fill writes header and frames of a new file and syncs it.
-func (s *Store) fill(f File) error {
-	header := appendHeader(nil, fileFormat, s.nonce)
-	if err := writeAll(f, header); err != nil {
-		return err
-	}
-	s.offset = int64(len(header))
-
-	limit := s.start + s.reserve
-	buf := make([]byte, frameHeader)
-	buf = append(buf, recordIdentity)
-	buf = appendText(buf, s.clusterID)
-	buf = append(buf, s.keyID)
-	buf = appendText(buf, string(s.secret))
-	buf = append(buf, recordIncarnation)
-	buf = binary.AppendUvarint(buf, uint64(s.incarnation))
-	buf = append(buf, recordClock)
-	buf = binary.AppendVarint(buf, limit)
-	flush := func() error {
-		sealFrame(buf, s.nonce, s.offset)
-		if err := writeAll(f, buf); err != nil {
-			return err
-		}
-		s.offset += int64(len(buf))
-		buf = buf[:frameHeader]
-		return nil
-	}
-	err := s.image.walk(func(e *Effect) error {
-		buf = appendTxn(buf, s.image.zxid, 0, []Effect{*e})
-		if len(buf) < 1<<20 {
-			return nil
-		}
-		return flush()
-	})
-	if err != nil {
-		return err
-	}
-	buf = append(buf, recordSealed)
-	if err := flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	s.written, s.clock = limit, limit
-	s.limit.Store(limit)
-	s.durable.Store(s.start)
-	return nil
-}
-
-// walk calls fn with every node, parents first.
-func (t *Tree) walk(fn func(*Effect) error) error {
-	todo := []*node{t.root}
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = append(todo[:len(todo)-1], n.children()...)
-		err := fn(&Effect{
-			Kind: EffectNode, Node: n.kind, Path: n.path, Data: n.data, ACL: n.acl.list, Owner: n.owner,
-			Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
-			Version: n.version, Aversion: n.aversion, Creates: n.creates, Reserved: n.reserved,
-		})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -275,21 +311,68 @@ func (s *Store) Secret() []byte { return append([]byte(nil), s.secret...) }
 // KeyID is the id of Secret.
 func (s *Store) KeyID() byte { return s.keyID }
 
-// append queues what a transaction wants kept. Under the tree's lock.
-func (s *Store) append(x *Tx) {
-	s.mu.Lock()
-	s.pending = appendTxn(s.room(), x.zxid, x.time, x.effects)
-	s.upTo = x.zxid
-	s.mu.Unlock()
-	s.poke()
+// Whole reports whether what was loaded lacks nothing: the process ended in
+// order, or was killed while the machine went on, and the disk took all of it.
+func (s *Store) Whole() bool { return s.whole }
+
+// Trouble is why the disk takes nothing; nil: it does.
+func (s *Store) Trouble() error {
+	if p := s.reason.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
-// room is pending with the frame's header left free. s.mu is held.
+// append queues what is kept of a transaction. Under the tree's lock.
+func (s *Store) append(x *Tx) {
+	s.mu.Lock()
+	s.keep(func(b []byte) []byte { return appendTxn(b, x.zxid, x.time, x.effects) })
+	if x.synced {
+		s.upTo = x.zxid
+	}
+	s.mu.Unlock()
+	if x.synced {
+		poke(s.wake)
+	} else {
+		poke(s.stir)
+	}
+}
+
+// note queues an effect outside of any transaction. Under the tree's lock.
+func (s *Store) note(zxid, time int64, e Effect) {
+	s.mu.Lock()
+	s.keep(func(b []byte) []byte { return appendTxn(b, zxid, time, []Effect{e}) })
+	s.mu.Unlock()
+	poke(s.stir)
+}
+
+// keep puts records where they belong. s.mu is held.
+func (s *Store) keep(record func([]byte) []byte) {
+	if !s.failing.Load() {
+		s.pending = record(s.room())
+	}
+	if s.tailing {
+		s.tail = record(s.tail)
+	}
+}
+
+// spent says that a zxid was used, with all that belongs to it queued. Under the
+// tree's lock, before anybody is told.
+func (s *Store) spent() { s.done.Add(1) }
+
+// room is pending with what a frame begins with. s.mu is held.
 func (s *Store) room() []byte {
 	if len(s.pending) == 0 {
-		return append(s.pending, make([]byte, frameHeader)...)
+		return frameStart(s.pending, s.synced.Load())
 	}
 	return s.pending
+}
+
+// frameStart leaves a frame's header free and says what was synced before.
+func frameStart(dst []byte, synced int64) []byte {
+	dst = append(dst, make([]byte, frameHeader)...)
+	dst = append(dst, recordSynced)
+	return binary.AppendVarint(dst, synced)
 }
 
 // extend asks for zxids to be reserved beyond zxid, and says at which one to
@@ -298,7 +381,7 @@ func (s *Store) extend(zxid int64) int64 {
 	s.mu.Lock()
 	s.clock = max(s.clock, zxid+s.reserve)
 	s.mu.Unlock()
-	s.poke()
+	poke(s.wake)
 	return zxid + s.reserve/2
 }
 
@@ -309,12 +392,12 @@ func (s *Store) mark(zxid int64) {
 	s.clock = max(s.clock, zxid)
 	s.upTo = max(s.upTo, zxid)
 	s.mu.Unlock()
-	s.poke()
+	poke(s.wake)
 }
 
-func (s *Store) poke() {
+func poke(c chan struct{}) {
 	select {
-	case s.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -331,65 +414,75 @@ func (s *Store) whenDurable(gate int64, fn func()) {
 	fn()
 }
 
-// Run writes until ctx ends: the only writer, all that waits in one write and
-// one sync. What is queued when ctx ends is still written; what comes later
-// never becomes durable, so ctx must outlive whoever waits for the gate. An
-// error of the disk ends Run with an error that names file, reason and remedy;
-// nothing becomes durable after that.
-func (s *Store) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-s.wake:
-			if err := s.flush(); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return s.flush()
-		}
-	}
+// behind reports whether anything waits for a sync.
+func (s *Store) behind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting) > 0
 }
 
-// flush writes and syncs what is pending, then lets go who waited for it.
-func (s *Store) flush() error {
-	if s.broken != nil {
-		return s.broken
+// ensureWritten is Tree.EnsureWritten.
+func (s *Store) ensureWritten() {
+	if s.done.Load() == s.written.Load() {
+		return
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.write()
+}
+
+// write writes what is pending. s.writing is held.
+func (s *Store) write() {
 	s.mu.Lock()
-	clock, upTo := s.clock, s.upTo
-	if clock > s.written {
-		s.pending = append(s.room(), recordClock)
-		s.pending = binary.AppendVarint(s.pending, clock)
+	done := s.done.Load()
+	clock, upTo, last := s.clock, s.upTo, s.last.Load()
+	if !s.failing.Load() {
+		if clock > s.clocked {
+			s.pending = binary.AppendVarint(append(s.room(), recordClock), clock)
+		}
+		if last > s.told {
+			s.pending = binary.AppendVarint(append(s.room(), recordSpent), last)
+		}
 	}
 	frame := s.pending
 	s.pending, s.spare = s.spare[:0], nil
 	s.mu.Unlock()
-
 	if len(frame) > 0 {
 		sealFrame(frame, s.nonce, s.offset)
-		if err := s.write(frame); err != nil {
-			s.broken = fmt.Errorf("write %s/%s: %w; make room or repair the disk and start again: nothing that was acknowledged is lost", s.dir, storeFile, err)
-			return s.broken
+		if err := writeAll(s.file, frame); err != nil {
+			s.fail(err)
+		} else {
+			s.stats.writes.Add(1)
+			s.stats.bytes.Add(uint64(len(frame)))
+			s.offset += int64(len(frame))
+			s.clocked, s.told, s.putUpTo = max(clock, s.clocked), max(last, s.told), upTo
 		}
-		s.offset += int64(len(frame))
 		if cap(frame) <= 1<<20 {
 			s.spare = frame[:0]
 		}
-		if clock > s.written {
-			s.written = clock
-			s.limit.Store(clock)
-		}
 	}
-	s.release(upTo)
-	return nil
+	s.written.Store(done)
 }
 
-// write appends and syncs. After an error of either the file's end is not
-// known, so nothing is written again.
-func (s *Store) write(frame []byte) error {
-	if err := writeAll(s.file, frame); err != nil {
-		return err
+// fail notes that the disk took no more. The file's end is not known then:
+// nothing is written to it any more, and until a new one stands a restart must not
+// resume sessions. s.writing is held.
+func (s *Store) fail(err error) {
+	if s.failing.Load() {
+		return
 	}
-	return s.file.Sync()
+	err = fmt.Errorf("write %s/%s: %w; make room or repair the disk: until then writes to persistent nodes are refused, "+
+		"ephemeral nodes and reads go on, and a restart would expire every session", s.dir, storeFile, err)
+	if gone := s.disk.Remove(wholeFile); gone != nil {
+		err = fmt.Errorf("%w; that could not be noted (%w): before a restart delete %s/%s by hand", err, gone, s.dir, wholeFile)
+	}
+	s.reason.Store(&err)
+	s.mu.Lock()
+	s.failing.Store(true)
+	s.pending = s.pending[:0]
+	s.mu.Unlock()
+	s.stats.failures.Add(1)
+	s.trouble(err)
 }
 
 func writeAll(w io.Writer, b []byte) error {
@@ -416,17 +509,115 @@ func (s *Store) release(upTo int64) {
 	}
 }
 
+// How long Run waits.
+const (
+	linger = 5 * time.Millisecond // with a write that nobody waits for
+	retry  = time.Second          // before it tries a failing disk again
+)
+
+// Run syncs, writes what nobody waits for, and makes a new file when the log has
+// outgrown its snapshot or the disk takes data again after it failed, until ctx
+// ends. What is queued then is still written and synced; what comes later never
+// becomes durable, so ctx must outlive whoever waits for the gate.
+func (s *Store) Run(ctx context.Context) error {
+	again := time.NewTimer(retry)
+	defer again.Stop()
+	late, armed := time.NewTimer(retry), false
+	late.Stop()
+	defer late.Stop()
+	for {
+		s.consider(false)
+		select {
+		case <-s.wake:
+			s.sync()
+		case <-s.stir:
+			if !armed {
+				armed = true
+				late.Reset(linger)
+			}
+		case <-late.C:
+			armed = false
+			s.ensureWritten()
+		case <-again.C:
+			s.consider(true)
+			again.Reset(retry)
+		case made := <-s.remake:
+			s.remake = nil
+			s.replace(made)
+		case <-ctx.Done():
+			if s.remake != nil {
+				made := <-s.remake
+				s.remake = nil
+				s.replace(made)
+			}
+			s.sync()
+			return nil
+		}
+	}
+}
+
+// consider begins to make a new file if one is due; with retry also when the disk
+// has failed.
+func (s *Store) consider(retry bool) {
+	if s.remake != nil || s.tree == nil {
+		return
+	}
+	s.writing.Lock()
+	size := s.offset
+	s.writing.Unlock()
+	if s.failing.Load() && retry || !s.failing.Load() && size > s.patience && size-s.snapshot > max(s.compactFrom, 2*s.snapshot) {
+		s.remake = s.begin()
+	}
+}
+
+// sync writes what is pending and syncs it, if it is to be on disk, then lets go
+// who waited for that.
+func (s *Store) sync() {
+	s.writing.Lock()
+	s.write()
+	upTo, clock, offset, file := s.putUpTo, s.clocked, s.offset, s.file
+	s.writing.Unlock()
+	if s.failing.Load() || upTo <= s.durable.Load() && clock <= s.limit.Load() {
+		return
+	}
+	if err := s.settle(file); err != nil {
+		s.writing.Lock()
+		s.fail(err)
+		s.writing.Unlock()
+		return
+	}
+	s.synced.Store(offset)
+	s.limit.Store(max(clock, s.limit.Load()))
+	s.release(upTo)
+}
+
+// settle syncs a file.
+func (s *Store) settle(file File) error {
+	began := time.Now()
+	err := file.Sync()
+	s.stats.syncs.Add(1)
+	s.stats.syncTime.Add(int64(time.Since(began)))
+	return err
+}
+
 // Close writes the exact clock, so that the next start need not jump over the
-// reservation, and releases the directory. Run must have returned, and nothing
-// may use the Tree any more.
+// reservation and may resume sessions, and releases the directory. Run must have
+// returned, and nothing may use the Tree any more.
 func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.write()
 	s.limit.Store(0) // what is spent from here on is never shown
 	var err error
-	if s.broken == nil { // else Run has told
-		frame := append(make([]byte, frameHeader), recordClock)
-		frame = binary.AppendVarint(frame, max(s.start, s.last.Load()))
+	if !s.failing.Load() { // else Trouble has told
+		frame := frameStart(nil, s.synced.Load())
+		frame = binary.AppendVarint(append(frame, recordClock), max(s.start, s.last.Load()))
+		frame = append(frame, recordEnd)
 		sealFrame(frame, s.nonce, s.offset)
-		if err = s.write(frame); err != nil {
+		if err = writeAll(s.file, frame); err == nil {
+			err = s.file.Sync()
+		}
+		if err != nil {
 			err = fmt.Errorf("write %s/%s: %w", s.dir, storeFile, err)
 		}
 	}

@@ -24,6 +24,18 @@ func kept(tree *znode.Tree) map[string]znode.Info {
 	return all
 }
 
+// outliving is what must outlive the process while the machine goes on: all that
+// was not imported.
+func outliving(tree *znode.Tree) map[string]znode.Info {
+	all := dump(tree)
+	for path, n := range all {
+		if n.Imported {
+			delete(all, path)
+		}
+	}
+	return all
+}
+
 // creates is the create counter as the wire shows it.
 func creates(n znode.Info) int32 { return (n.Stat.Cversion + n.Stat.NumChildren) / 2 }
 
@@ -132,7 +144,7 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 			case 7:
 				_, err = x.SetACL(p, lists.Draw(r, "acl"), -1)
 			case 8:
-				x.CloseSession(1)
+				x.CloseSession(1, nil)
 			case 9:
 				if rapid.Bool().Draw(r, "put") {
 					x.Put(p, d)
@@ -177,6 +189,33 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 			"flush": func(*rapid.T) {
 				require.NoError(r, store.Flush())
 				settle()
+			},
+			"snapshot": func(*rapid.T) { // what happens between its beginning and its end is in both files
+				store.BeginSnapshot()
+				for range rapid.IntRange(0, 3).Draw(r, "meanwhile") {
+					result := update(t, tree, super, func(x *znode.Tx) error { _, err := step(x); return err })
+					promises = append(promises, promise{result.Gate, "", result.Zxid})
+					history = append(history, moment{result.Zxid, kept(tree)})
+				}
+				store.EndSnapshot()
+				require.NoError(r, tree.Trouble())
+				settle()
+			},
+			"kill": func(*rapid.T) { // the process dies, the machine goes on
+				settle()
+				tree.EnsureWritten()
+				want, zxid := outliving(tree), tree.Zxid()
+				d = later(d)
+				store, err = tryOpen(d, reserve)
+				require.NoError(r, err)
+				incarnation++
+				tree = treeOn(t, store)
+				if store.Whole() && zxid > 0 { // this machine says which boot it is
+					require.Equal(r, zxid+1, tree.Zxid())
+				}
+				now := outliving(tree)
+				require.True(r, survives(want, now, tree.Zxid()), "%v became %v", want, now)
+				history = []moment{{tree.Zxid(), kept(tree)}}
 			},
 			"crash": func(*rapid.T) {
 				settle()

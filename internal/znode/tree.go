@@ -56,6 +56,8 @@ type Tree struct {
 	owners     map[int64][]*node  // ephemerals by owner
 	ending     map[int64]struct{} // sessions that ReduceSession has begun to clean up
 	passing    []*node            // containers and TTL nodes: what a Reaper looks at
+	sessions   map[int64]tenancy  // the open ones
+	reasons    reasons            // of held nodes
 	deleteGate int64              // newest delete of a persistent node: what an absence shows
 	quotas     map[string]*quota  // by the path that they are about
 	dataSize   int64
@@ -88,6 +90,8 @@ func New(cfg Config) (*Tree, error) {
 		t.now = time.Now
 	}
 	if t.store != nil {
+		t.claimHeld()
+		t.store.tree = t
 		t.zxid = t.store.start
 		t.store.last.Store(t.zxid)
 		t.askAt = t.store.limit.Load() - t.store.reserve/2
@@ -108,6 +112,7 @@ func bare() *Tree {
 		nodes:    make(map[string]*node),
 		owners:   make(map[int64][]*node),
 		ending:   make(map[int64]struct{}),
+		sessions: make(map[int64]tenancy),
 		watches:  newWatchTable(),
 	}
 	t.root = &node{path: "/", state: state{data: []byte{}, acl: t.open}}
@@ -141,16 +146,32 @@ func (t *Tree) restarted() {
 		}
 	}
 	slices.Sort(paths) // a parent sorts before its children
+	for id, s := range t.sessions {
+		x.changes = append(x.changes, Change{Kind: SessionOpened, Owner: id, Zxid: s.zxid})
+	}
 	for _, path := range paths {
 		n := t.nodes[path]
-		x.changes = append(x.changes, Change{Kind: Created, Path: path, Data: n.data, Czxid: n.czxid, Zxid: x.zxid})
+		x.changes = append(x.changes, Change{
+			Kind: Created, Path: path, Data: n.data, Owner: n.session(), Czxid: n.czxid, Zxid: x.zxid, Why: t.reasons.text(n.held),
+		})
 	}
 	if err := x.stage(func(*Tx) error { return nil }); err != nil {
 		panic(err) // nothing in it can fail
 	}
 	x.commit()
-	if t.hook != nil && len(paths) > 0 {
+	if t.hook != nil && len(x.changes) > 0 {
 		t.hook.Committed(x.zxid)
+	}
+}
+
+// claimHeld gives the held nodes that were loaded to the reserved session.
+func (t *Tree) claimHeld() {
+	for _, n := range t.nodes {
+		if n.held != 0 {
+			s := n.state
+			s.owner = t.reserved
+			t.restate(n, s)
+		}
 	}
 }
 
@@ -168,6 +189,8 @@ func (t *Tree) Update(o Origin, fn func(*Tx) error, done func(Result)) {
 	err := x.stage(fn)
 	if err == nil {
 		x.commit()
+	} else if t.store != nil {
+		t.store.spent()
 	}
 	if done != nil {
 		done(Result{Zxid: x.zxid, Time: x.time, Err: err, Gate: x.outcomeGate(err)})
@@ -182,7 +205,16 @@ func (t *Tree) Update(o Origin, fn func(*Tx) error, done func(Result)) {
 // below). All its effects are applied and fire their events, or none and the
 // error says which does not fit. The Hook and the Store are told unless the
 // origin is Log.
-func (t *Tree) Apply(txn Txn) error {
+func (t *Tree) Apply(txn Txn) error { return t.do(txn, (*Tx).apply) }
+
+// repeat is Apply for the Store's own log, which may hold what its snapshot shows
+// already.
+func (t *Tree) repeat(txn Txn) error {
+	txn.Zxid = max(txn.Zxid, t.zxid)
+	return t.do(txn, (*Tx).repeat)
+}
+
+func (t *Tree) do(txn Txn, apply func(*Tx, *Effect) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if txn.Zxid < t.zxid || txn.Zxid == t.zxid && txn.Origin.Kind != Log {
@@ -195,7 +227,7 @@ func (t *Tree) Apply(txn Txn) error {
 	x.replay = txn.Origin.Kind == Log
 	err := x.stage(func(x *Tx) error {
 		for i := range txn.Effects {
-			if err := x.apply(&txn.Effects[i]); err != nil {
+			if err := apply(x, &txn.Effects[i]); err != nil {
 				return fmt.Errorf("apply transaction 0x%x, effect %d on %s: %w", txn.Zxid, i, txn.Effects[i].Path, err)
 			}
 		}
@@ -256,10 +288,35 @@ func (t *Tree) Durable() int64 {
 	return t.store.durable.Load()
 }
 
+// EnsureWritten returns when everything that was done before it was called has
+// been handed to the operating system, so that it outlives the process: it comes
+// before bytes that show any of it leave. With nothing to write it costs two
+// loads. While the disk fails it does nothing.
+func (t *Tree) EnsureWritten() {
+	if t.store != nil {
+		t.store.ensureWritten()
+	}
+}
+
+// Trouble is why the Store's disk takes nothing at the moment; nil: it does, or
+// there is none.
+func (t *Tree) Trouble() error {
+	if t.store == nil {
+		return nil
+	}
+	return t.store.Trouble()
+}
+
+// Behind reports whether somebody may be waiting for the disk.
+func (t *Tree) Behind() bool { return t.store != nil && t.store.behind() }
+
+// failing reports whether what has to be on disk cannot get there.
+func (t *Tree) failing() bool { return t.store != nil && t.store.failing.Load() }
+
 // WhenDurable calls fn once, as soon as Durable has reached gate: at once on
 // the caller's goroutine if it has already, else on the Store's, which fn must
-// not hold up. Never under the tree's lock unless the caller holds it. After a
-// failure of the Store fn is never called.
+// not hold up. Never under the tree's lock unless the caller holds it. While the
+// disk fails fn waits.
 func (t *Tree) WhenDurable(gate int64, fn func()) {
 	if t.store == nil {
 		fn()
@@ -335,8 +392,9 @@ func (k Kind) String() string {
 type Info struct {
 	Path     string
 	Kind     Kind
-	Owner    int64  // session of an ephemeral, Config.Reserved of an imported node, else 0
-	Imported bool   // Owner is Config.Reserved
+	Owner    int64  // session of an ephemeral, Config.Reserved of an imported or held node, else 0
+	Imported bool   // made by Tx.Put
+	Held     string // why the node outlives its session; "" if it does not
 	Data     []byte // shared, read-only; nil is jute's null
 	Stat     zkproto.Stat
 }

@@ -51,6 +51,8 @@ type Tx struct {
 	hooked bool // the Hook is staging
 	told   bool // the Hook was told
 	stored bool // something in it is for the Store
+	synced bool // something in it outlives sessions
+	manned bool // sessions come, change or go in it
 	gate   int64
 	shown  int64 // gate of what errors and checks gave away
 	old    int64 // gate of what the transaction has overwritten: a failure shows it again
@@ -142,8 +144,14 @@ func (x *Tx) commit() {
 	if t.tap != nil {
 		t.tap(Txn{Zxid: x.zxid, Time: x.time, Origin: x.origin, Effects: append([]Effect(nil), x.effects...)})
 	}
-	if x.stored && t.store != nil && !x.replay {
-		t.store.append(x)
+	if x.manned {
+		x.enroll()
+	}
+	if t.store != nil && !x.replay {
+		if x.stored {
+			t.store.append(x)
+		}
+		t.store.spent()
 	}
 	x.settleDirectories()
 	if len(t.watches.spots) == 0 {
@@ -242,7 +250,8 @@ type Create struct {
 //
 // Errors, in this order: BadArguments (null: MarshallingError), InvalidACL,
 // NoNode, NoAuth, BadArguments, NodeExists, NoChildrenForEphemerals,
-// QuotaExceeded.
+// QuotaExceeded; of every write to what is not ephemeral last of all
+// OperationTimeout, while the Store's disk fails.
 func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	t := x.tree
 	slash := strings.LastIndexByte(c.Path, '/')
@@ -276,11 +285,14 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	}
 	if old := t.nodes[path]; old != nil {
 		switch {
-		case t.imported(old) && !c.Sequential:
+		case t.reserves(old) && !c.Sequential:
 			if len(t.quotas) > 0 {
 				if err := x.within(path, 0, int64(len(c.Data)-len(old.data))); err != nil {
 					return "", st, err
 				}
+			}
+			if err := x.storable(c.Kind); err != nil {
+				return "", st, err
 			}
 			e.Kind = EffectAdopt
 			x.fresh(&e)
@@ -300,6 +312,9 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 		if err := x.within(path, 1, int64(len(c.Data))); err != nil {
 			return "", st, err
 		}
+	}
+	if err := x.storable(c.Kind); err != nil {
+		return "", st, err
 	}
 	st = x.add(&e, parent, acl, c.Sequential, false).stat()
 	st.DataLength = int32(len(c.Data)) // that of new stats of a quota are others
@@ -351,6 +366,9 @@ func (x *Tx) Delete(path string, version int32) error {
 	if len(n.children()) > 0 {
 		return x.refuse(n, zkproto.NotEmpty)
 	}
+	if err := x.storable(n.kind); err != nil {
+		return err
+	}
 	x.remove(n, false)
 	return nil
 }
@@ -372,6 +390,9 @@ func (x *Tx) SetData(path string, data []byte, version int32) (zkproto.Stat, err
 	}
 	if version != -1 && version != n.version {
 		return zkproto.Stat{}, x.refuse(n, zkproto.BadVersion)
+	}
+	if err := x.storable(n.kind); err != nil {
+		return zkproto.Stat{}, err
 	}
 	x.write(n, data)
 	return n.stat(), nil
@@ -396,6 +417,9 @@ func (x *Tx) SetACL(path string, acl []zkproto.ACL, version int32) (zkproto.Stat
 	if version != -1 && version != n.aversion {
 		return zkproto.Stat{}, x.refuse(n, zkproto.BadVersion)
 	}
+	if err := x.storable(n.kind); err != nil {
+		return zkproto.Stat{}, err
+	}
 	x.setACL(&Effect{Kind: EffectACL, Node: n.kind, Path: path, ACL: settled.list, Aversion: n.aversion + 1}, n, settled)
 	return n.stat(), nil
 }
@@ -415,37 +439,14 @@ func (x *Tx) Check(path string, version int32) error {
 	return nil
 }
 
-// OpenSession spends the zxid of a createSession and tells the Hook.
-func (x *Tx) OpenSession(id int64) {
-	x.change(Change{Kind: SessionOpened, Owner: id, Zxid: x.zxid})
-}
-
-// CloseSession deletes the ephemerals that session id still owns, one after
-// another with all their events, and says how many there were.
-func (x *Tx) CloseSession(id int64) int {
-	n := len(x.tree.owners[id])
-	x.shed(id, n)
-	delete(x.tree.ending, id)
-	x.change(Change{Kind: SessionClosed, Owner: id, Zxid: x.zxid})
-	return n
-}
-
-// ReduceSession deletes at most max of the ephemerals of a session that is
-// closing, and says how many it still owns. It is for sessions too large for one
-// transaction; the last one is CloseSession. Between the two a create of a name
-// that the session still owns removes that node first.
-func (x *Tx) ReduceSession(id int64, max int) int {
-	x.tree.ending[id] = struct{}{}
-	x.shed(id, min(max, len(x.tree.owners[id])))
-	return len(x.tree.owners[id])
-}
-
-// shed deletes count ephemerals of a session, the newest first.
-func (x *Tx) shed(id int64, count int) {
-	for range count {
-		list := x.tree.owners[id]
-		x.remove(list[len(list)-1], false)
+// storable refuses clients what has to be on disk while the disk takes nothing.
+// Nothing is done then, and OperationTimeout says so in a way that clients try
+// again (Curator's RetryLoop does); a real server ends itself.
+func (x *Tx) storable(k Kind) error {
+	if k != Ephemeral && x.origin.Kind == Operation && x.tree.failing() {
+		return zkproto.OperationTimeout
 	}
+	return nil
 }
 
 // target finds the node of setData, setACL and check.

@@ -376,7 +376,7 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 		_, err = x.SetACL("/open", acl(31, "ip", "10.0.0.1"), -1)
 		require.NoError(t, err)
 		x.Put("/services/a/b", []byte("1"))
-		x.CloseSession(1)
+		x.CloseSession(1, nil)
 		return x.Check("/zookeeper", 77)
 	})
 	require.Equal(t, zkproto.BadVersion, r.Err)
@@ -411,9 +411,9 @@ func TestConsecutiveZxids(t *testing.T) {
 	for want := int64(1); want < 20; want += 4 {
 		require.Equal(t, want, create(t, tree, fmt.Sprintf("/n%d", want), "", 3).Zxid)
 		require.Equal(t, want+1, update(t, tree, client, func(x *znode.Tx) error { return x.Delete("/none", -1) }).Zxid)
-		require.Equal(t, want+2, must(t, tree, func(x *znode.Tx) { x.OpenSession(9) }).Zxid)
+		require.Equal(t, want+2, must(t, tree, func(x *znode.Tx) { x.OpenSession(znode.Session{ID: 9}) }).Zxid)
 		tree.View(func(v *znode.View) { require.Equal(t, want+2, v.Zxid(), "reads take none") })
-		require.Equal(t, want+3, must(t, tree, func(x *znode.Tx) { x.CloseSession(3) }).Zxid)
+		require.Equal(t, want+3, must(t, tree, func(x *znode.Tx) { x.CloseSession(3, nil) }).Zxid)
 	}
 }
 
@@ -428,12 +428,12 @@ func TestCloseSessionTakesWhatItStillOwns(t *testing.T) {
 	create(t, tree, "/b", "new", 2)
 	owner2 := stat(t, tree, "/b")
 
-	r := must(t, tree, func(x *znode.Tx) { require.Equal(t, 2, x.CloseSession(1)) })
+	r := must(t, tree, func(x *znode.Tx) { require.Equal(t, 2, x.CloseSession(1, nil)) })
 	require.Equal(t, []string{"b", "other", "zookeeper"}, children(t, tree, "/"))
 	require.Equal(t, owner2, stat(t, tree, "/b"))
 	require.Equal(t, r.Zxid, stat(t, tree, "/").Pzxid)
 	require.Equal(t, int32(2*5-3), stat(t, tree, "/").Cversion, "five creates, three children")
-	must(t, tree, func(x *znode.Tx) { require.Zero(t, x.CloseSession(1), "twice does no harm") })
+	must(t, tree, func(x *znode.Tx) { require.Zero(t, x.CloseSession(1, nil), "twice does no harm") })
 	require.Equal(t, 1, tree.Stats().SessionsWithEphemeral)
 }
 
@@ -446,7 +446,7 @@ func TestReduceSession(t *testing.T) {
 		create(t, tree, fmt.Sprintf("/d/n%d", i), "", 1)
 	}
 	c := &conn{}
-	must(t, tree, func(x *znode.Tx) { require.Equal(t, 6, x.ReduceSession(1, 4)) })
+	must(t, tree, func(x *znode.Tx) { require.Equal(t, 6, x.ReduceSession(1, 4, nil)) })
 	require.Len(t, children(t, tree, "/d"), 6)
 	watch(tree, c, znode.WatchData, "/d/n0")
 	watch(tree, c, znode.WatchChild, "/d")
@@ -454,7 +454,7 @@ func TestReduceSession(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("deleted /d/n0 %d", r.Zxid), fmt.Sprintf("children /d %d", r.Zxid)}, c.take())
 	require.Equal(t, int64(2), stat(t, tree, "/d/n0").EphemeralOwner)
 	require.Equal(t, r.Zxid, stat(t, tree, "/d/n0").Czxid)
-	must(t, tree, func(x *znode.Tx) { require.Equal(t, 5, x.CloseSession(1)) })
+	must(t, tree, func(x *znode.Tx) { require.Equal(t, 5, x.CloseSession(1, nil)) })
 	require.Equal(t, []string{"n0"}, children(t, tree, "/d"))
 	require.Equal(t, zkproto.NodeExists, update(t, tree, client, func(x *znode.Tx) error {
 		_, _, err := x.Create(znode.Create{Path: "/d/n0", Kind: znode.Ephemeral, Owner: 1, ACL: zkproto.WorldAnyone()})
@@ -509,7 +509,7 @@ func TestLargeDirectoryShrinks(t *testing.T) {
 		create(t, tree, fmt.Sprintf("/d/%d", i), "", int64(i%3+1))
 	}
 	for id := range int64(2) {
-		must(t, tree, func(x *znode.Tx) { x.CloseSession(id + 1) })
+		must(t, tree, func(x *znode.Tx) { x.CloseSession(id+1, nil) })
 	}
 	names := children(t, tree, "/d")
 	require.Len(t, names, 333)

@@ -57,7 +57,8 @@ func (v *View) Lookup(path string) (Info, bool) {
 		return Info{}, false
 	}
 	return Info{
-		Path: n.path, Kind: n.kind, Owner: n.session(), Imported: v.tree.imported(n), Data: n.data, Stat: n.stat(),
+		Path: n.path, Kind: n.kind, Owner: n.session(), Imported: v.tree.imported(n), Held: v.tree.reasons.text(n.held),
+		Data: n.data, Stat: n.stat(),
 	}, true
 }
 

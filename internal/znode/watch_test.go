@@ -13,7 +13,7 @@ import (
 
 func TestEventsPerChange(t *testing.T) {
 	ephemeral := func(x *znode.Tx) {
-		x.CloseSession(9)
+		x.CloseSession(9, nil)
 	}
 	for _, c := range []struct {
 		name string
@@ -175,7 +175,7 @@ func TestClosingSessionHearsItsOwnEnd(t *testing.T) {
 	create(t, tree, "/b", "", 9)
 	w := &conn{}
 	watch(tree, w, znode.WatchExist, "/a", "/b")
-	r := must(t, tree, func(x *znode.Tx) { x.CloseSession(9) })
+	r := must(t, tree, func(x *znode.Tx) { x.CloseSession(9, nil) })
 	require.ElementsMatch(t, []string{fmt.Sprintf("deleted /a %d", r.Zxid), fmt.Sprintf("deleted /b %d", r.Zxid)}, w.take())
 }
 

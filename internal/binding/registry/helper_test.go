@@ -234,12 +234,12 @@ func (r *rig) do(session int64, fn func(x *znode.Tx) error) (err error) {
 func (r *rig) session() int64 {
 	r.next++
 	id := r.next
-	r.do(id, func(x *znode.Tx) error { x.OpenSession(id); return nil })
+	r.do(id, func(x *znode.Tx) error { x.OpenSession(znode.Session{ID: id}); return nil })
 	return id
 }
 
 func (r *rig) end(session int64) {
-	r.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: session}, func(x *znode.Tx) error { x.CloseSession(session); return nil }, nil)
+	r.tree.Update(znode.Origin{Kind: znode.SessionEnd, Session: session}, func(x *znode.Tx) error { x.CloseSession(session, nil); return nil }, nil)
 }
 
 func (r *rig) mkdir(path string) {
