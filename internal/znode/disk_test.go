@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"sync"
 
 	"zkbridge/internal/znode"
 )
@@ -13,6 +14,7 @@ import (
 // memDisk is a directory in memory that can fail, and that knows what was
 // synced.
 type memDisk struct {
+	mu    sync.Mutex
 	files map[string]*memFile
 	held  bool
 
@@ -23,6 +25,20 @@ type memDisk struct {
 	removeErr error
 	readErr   error
 	syncs     int
+}
+
+// set changes what the disk does, while somebody uses it.
+func (d *memDisk) set(fn func(d *memDisk)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fn(d)
+}
+
+// has reports whether there is a file.
+func (d *memDisk) has(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.files[name] != nil
 }
 
 type memFile struct {
@@ -52,6 +68,8 @@ type unlock func()
 func (u unlock) Close() error { u(); return nil }
 
 func (d *memDisk) Lock() (io.Closer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.held {
 		return nil, errors.New("held")
 	}
@@ -60,6 +78,8 @@ func (d *memDisk) Lock() (io.Closer, error) {
 }
 
 func (d *memDisk) Read(name string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.readErr != nil {
 		return nil, d.readErr
 	}
@@ -71,12 +91,16 @@ func (d *memDisk) Read(name string) ([]byte, error) {
 }
 
 func (d *memDisk) Create(name string) (znode.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	f := &memFile{disk: d}
 	d.files[name] = f
 	return f, nil
 }
 
 func (d *memDisk) Remove(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.removeErr != nil {
 		return d.removeErr
 	}
@@ -87,6 +111,8 @@ func (d *memDisk) Remove(name string) error {
 func (d *memDisk) SyncNames() error { return nil }
 
 func (d *memDisk) Rename(from, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.renameErr != nil {
 		return d.renameErr
 	}
@@ -98,6 +124,8 @@ func (d *memDisk) Rename(from, to string) error {
 func (d *memDisk) names() int { return len(maps.Clone(d.files)) }
 
 func (f *memFile) Write(b []byte) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
 	if f.disk.writeErr != nil {
 		return 0, f.disk.writeErr
 	}
@@ -110,6 +138,8 @@ func (f *memFile) Write(b []byte) (int, error) {
 }
 
 func (f *memFile) Sync() error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
 	if f.disk.syncErr != nil {
 		return f.disk.syncErr
 	}

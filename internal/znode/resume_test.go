@@ -22,6 +22,8 @@ import (
 // later is the disk as the next process finds it: all that was written, in the
 // same boot of the machine or another.
 func later(d *memDisk) *memDisk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	next := newDisk()
 	for name, f := range d.files {
 		next.files[name] = &memFile{disk: next, data: bytes.Clone(f.data), synced: len(f.data)}
@@ -211,7 +213,7 @@ func TestDiskFailsAndHeals(t *testing.T) {
 				create(t, tree, "/kept", "", 0)
 				synctest.Wait()
 
-				fail(d)
+				d.set(fail)
 				lost := create(t, tree, "/waits", "", 0)
 				free := false
 				tree.WhenDurable(lost.Gate, func() { free = true })
@@ -220,7 +222,7 @@ func TestDiskFailsAndHeals(t *testing.T) {
 				require.Len(t, troubles, 1)
 				require.ErrorContains(t, troubles[0], "write data/tree.log: ", "which file")
 				require.ErrorContains(t, troubles[0], "make room or repair the disk", "what to do")
-				require.NotContains(t, d.files, znode.WholeFile, "a restart must not resume sessions")
+				require.False(t, d.has(znode.WholeFile), "a restart must not resume sessions")
 				for _, fn := range []func(x *znode.Tx) error{
 					func(x *znode.Tx) error {
 						_, _, err := x.Create(znode.Create{Path: "/no", ACL: zkproto.WorldAnyone()})
@@ -245,14 +247,14 @@ func TestDiskFailsAndHeals(t *testing.T) {
 				require.False(t, free)
 				require.Len(t, troubles, 1, "it is told once")
 
-				d.writeErr, d.syncErr, d.short = nil, nil, -1
+				d.set(func(d *memDisk) { d.writeErr, d.syncErr, d.short = nil, nil, -1 })
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				require.NoError(t, tree.Trouble())
 				require.Len(t, troubles, 2)
 				require.NoError(t, troubles[1])
 				require.True(t, free)
-				require.Contains(t, d.files, znode.WholeFile)
+				require.True(t, d.has(znode.WholeFile))
 				create(t, tree, "/after", "", 0)
 				synctest.Wait()
 				loaded := boot(t, later(d), "one")
