@@ -102,7 +102,7 @@ func (k *conn) down(why error) {
 	was := k.session != nil
 	k.session, k.ready, k.reason = nil, false, why.Error()
 	c.linkLocked()
-	if was {
+	if was && !errors.Is(why, errGone) {
 		c.log.Warn("connection to Nacos lost", "connection", k.index, "err", why)
 	}
 }

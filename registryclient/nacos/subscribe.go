@@ -29,12 +29,13 @@ type subscription struct {
 	attempts  int       // in a row that failed
 	known     bool      // shown is something
 	shown     []rc.Instance
-	listed    []rc.Instance // what the server said last
-	listedOn  uint64        // on which session
-	listedAt  int64         // lastRefTime of it: the server's clock
-	kept      int           // instances of shown that are not in listed
-	settle    time.Time     // until when such are kept; zero: none are
-	pending   []byte        // a push that has not been read
+	listed    []rc.Instance   // what the server said last
+	listedOn  uint64          // on which session
+	listedAt  int64           // lastRefTime of it: the server's clock
+	kept      int             // instances of shown that are not in listed
+	settle    time.Time       // until when such are kept; zero: none are
+	withdrawn map[string]bool // addresses of ours that are not kept
+	pending   []byte          // a push that has not been read
 	pendingOn uint64
 	reading   bool // somebody reads pending
 }
@@ -143,7 +144,7 @@ func (f *subscription) sync(ctx context.Context, s *session) {
 // then.
 func (f *subscription) unsettleLocked(until time.Time) {
 	if f.known {
-		f.settle = until
+		f.settle, f.withdrawn = until, nil
 	}
 }
 
@@ -224,7 +225,7 @@ func (f *subscription) showLocked() {
 			listed[i.Address()] = true
 		}
 		for _, i := range f.shown {
-			if !listed[i.Address()] {
+			if at := i.Address(); !listed[at] && !f.withdrawn[at] {
 				if kept == 0 {
 					list = slices.Clone(list)
 				}
@@ -256,23 +257,18 @@ func (f *subscription) showLocked() {
 // releaseLocked says that of what we published before only now is left: what we
 // have withdrawn is not kept.
 func (f *subscription) releaseLocked(before, now []rc.Instance) {
-	if f.kept == 0 {
+	if f.settle.IsZero() {
 		return
 	}
-	gone := make(map[string]bool)
+	if f.withdrawn == nil {
+		f.withdrawn = make(map[string]bool)
+	}
 	for _, i := range before {
-		gone[i.Address()] = true
+		f.withdrawn[i.Address()] = true
 	}
 	for _, i := range now {
-		delete(gone, i.Address())
+		delete(f.withdrawn, i.Address())
 	}
-	if len(gone) == 0 {
-		return
-	}
-	f.shown = slices.DeleteFunc(slices.Clone(f.shown), func(i rc.Instance) bool {
-		return gone[i.Address()] && !slices.ContainsFunc(f.listed, i.Equal)
-	})
-	f.known = false // that is not what was shown
 	f.showLocked()
 }
 
@@ -289,7 +285,7 @@ func (f *subscription) confirm(s *session) {
 		f.settle = time.Now().Add(time.Second)
 		return
 	}
-	f.settle = time.Time{}
+	f.settle, f.withdrawn = time.Time{}, nil
 	f.takeLocked(s.id, a.ServiceInfo, false)
 	f.showLocked()
 }

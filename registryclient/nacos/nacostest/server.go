@@ -2,8 +2,10 @@ package nacostest
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/stats"
 
 	"zkbridge/registryclient/nacos/internal/payload"
@@ -30,6 +33,7 @@ type Options struct {
 	User          string        // "": nobody has to log in
 	Password      string
 	TokenTTL      time.Duration // 0: 5 h
+	TLS           *tls.Config   // of gRPC and HTTP; nil: none
 }
 
 // Service is the key of a service.
@@ -188,7 +192,12 @@ func (s *Server) Start(t testing.TB) {
 			s.names[svc] = true
 		}
 	}
-	s.grpc = grpc.NewServer(grpc.ForceServerCodec(payload.Codec{}), grpc.StatsHandler(conns{s}), grpc.MaxRecvMsgSize(10<<20), grpc.MaxSendMsgSize(256<<20))
+	options := []grpc.ServerOption{grpc.ForceServerCodec(payload.Codec{}), grpc.StatsHandler(conns{s}), grpc.MaxRecvMsgSize(10 << 20), grpc.MaxSendMsgSize(256 << 20)}
+	if s.opts.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.opts.TLS)))
+		h = tls.NewListener(h, s.opts.TLS)
+	}
+	s.grpc = grpc.NewServer(options...)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "Request", HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{MethodName: "request", Handler: s.unary}},
@@ -369,6 +378,18 @@ func (s *Server) Register(svc Service, i Instance) {
 	})
 }
 
+// RegisterSilently is Register without a push.
+func (s *Server) RegisterSilently(svc Service, i Instance) {
+	s.set(func() {
+		if s.native[svc] == nil {
+			s.native[svc] = make(map[string]Instance)
+		}
+		s.native[svc][fmt.Sprint(i.IP, ":", i.Port)] = i
+		s.names[svc] = true
+		delete(s.snapshot, svc)
+	})
+}
+
 // Deregister removes the native instance of that address.
 func (s *Server) Deregister(svc Service, ip string, port int) {
 	s.set(func() {
@@ -416,10 +437,9 @@ func (s *Server) hostsLocked(svc Service) []Instance {
 		}
 	}
 	list := make([]Instance, 0, len(seen))
-	for _, i := range seen {
-		list = append(list, i)
+	for _, k := range slices.Sorted(maps.Keys(seen)) {
+		list = append(list, seen[k])
 	}
-	slices.SortFunc(list, func(a, b Instance) int { return slices.Compare([]byte(a.key()), []byte(b.key())) })
 	return list
 }
 
