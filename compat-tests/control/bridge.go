@@ -82,9 +82,16 @@ registry:
 {{- end}}
 admin:
   listen: {{printf "%q" .Admin}}
+{{- range .Bridge}}
+{{.}}
+{{- end}}
 `))
 
 func (b *bridge) writeConfig() error {
+	url := b.RegistryURL()
+	if b.opts.Registry != nil {
+		url = b.opts.Registry(url)
+	}
 	var out bytes.Buffer
 	err := bridgeConfig.Execute(&out, map[string]any{
 		"Data":        filepath.Join(b.opts.Dir, "data"),
@@ -95,8 +102,9 @@ func (b *bridge) writeConfig() error {
 		"Server":      b.opts.Server,
 		"Apart":       b.apart,
 		"Registry":    b.registry,
-		"RegistryURL": b.RegistryURL(),
+		"RegistryURL": url,
 		"Admin":       b.admin,
+		"Bridge":      b.opts.Bridge,
 	})
 	if err != nil {
 		return err

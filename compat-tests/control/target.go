@@ -81,6 +81,10 @@ type Options struct {
 	JVM        []string      // flags of the control's JVM; nil means small and quick to start, which is not what a benchmark wants
 	Lines      []string      // further lines of the control's zoo.cfg
 	Server     []string      // further lines of the bridge's configuration, below server:
+	Bridge     []string      // further lines of the bridge's configuration, not below anything
+	// Registry, of a BridgeRegistry, is given the registry's URL and returns the one
+	// that the bridge is told, such as a proxy's in front of it. nil: the same.
+	Registry func(url string) string
 }
 
 func (o Options) host() string {

@@ -27,7 +27,7 @@ func TestDubbo336DefaultPullsTraffic(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			target := control.Start(t, kind, control.Options{MaxSession: scenario.MaxSession})
-			family := v336.family()
+			family := V336.Family()
 			family.Prepare = nil // no rule yet
 			r := scenario.Open(t, target, family)
 
@@ -41,7 +41,7 @@ func TestDubbo336DefaultPullsTraffic(t *testing.T) {
 			r.Await(t, 30*time.Second, other, a)
 			mustSettle(t, r, "one provider is visible at the application level", a)
 
-			forceInterface(t, scenario.Connect(t, target.Addr()))
+			ForceInterface(t, scenario.Connect(t, target.Addr()))
 			mustSettle(t, r, "the rule says FORCE_INTERFACE", a, other)
 
 			r.End(t, a)
@@ -59,11 +59,11 @@ func otherProvider(t *testing.T, r *scenario.Run) *apps.App {
 	place := scenario.Place{Name: "other", Port: r.Port(t, "other"), Dir: r.Dir()}
 	if r.Target.RegistryURL() == "" {
 		place.ZooKeeper = r.Addr()
-		p := v336.provider(t, place, "-Ddubbo.application.register-mode=interface")
+		p := V336.Provider(t, place, "-Ddubbo.application.register-mode=interface")
 		p.AwaitReady(t)
 		return p
 	}
-	p := v336.provider(t, place)
+	p := V336.Provider(t, place)
 	p.AwaitReady(t)
 	beats := keep(t, r, native.Registry{URL: r.Target.RegistryURL()}, place.Port, 20*time.Second)
 	t.Cleanup(func() { beats.end() })

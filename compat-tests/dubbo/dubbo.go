@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,16 +24,17 @@ const (
 	consumerApp = "demo-consumer"
 )
 
-// version is a Dubbo version and how its applications are started.
-type version struct {
+// Version is a Dubbo version and how its applications are started.
+type Version struct {
 	name    string   // of the Maven project
 	jvm     []string // further flags of the JVM
 	migrate bool     // its consumers know application level lists too
 }
 
+// The versions that are tested.
 var (
-	v336  = version{name: "java33", migrate: true}
-	v2723 = version{name: "java27", jvm: []string{
+	V336  = Version{name: "java33", migrate: true}
+	V2723 = Version{name: "java27", jvm: []string{
 		"--add-opens", "java.base/java.lang=ALL-UNNAMED",
 		"--add-opens", "java.base/java.math=ALL-UNNAMED",
 		"--add-opens", "java.base/java.util=ALL-UNNAMED",
@@ -40,19 +42,20 @@ var (
 )
 
 // classpath is that of the applications of this version, built once.
-func (v version) classpath(ctx context.Context) (string, error) {
+func (v Version) classpath(ctx context.Context) (string, error) {
 	here := filepath.Join(control.Root(), "compat-tests", "dubbo")
 	return control.Maven(ctx, filepath.Join(here, v.name), filepath.Join(here, "src"))
 }
 
-func (v version) fetch(ctx context.Context) error {
+// Fetch fetches and builds the applications, for [control.Isolate].
+func (v Version) Fetch(ctx context.Context) error {
 	_, err := v.classpath(ctx)
 	return err
 }
 
 // start starts an application of this version. Options that begin with -D are
 // the JVM's, the others the application's.
-func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
+func (v Version) start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
 	java, err := control.Java()
 	if err != nil {
@@ -68,7 +71,8 @@ func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	args := append([]string{java}, control.JVMFlags(160)...)
+	args := append(slices.Clone(p.Within), java)
+	args = append(args, control.JVMFlags(160)...)
 	args = append(args, v.jvm...)
 	var own []string
 	for _, option := range options {
@@ -84,12 +88,12 @@ func (v version) start(tb testing.TB, p scenario.Place, options ...string) *apps
 	args = append(args, own...)
 	return apps.Start(tb, apps.Command{
 		Name: p.Name, Port: p.Port, Args: args, Dir: p.Dir,
-		Env: []string{"DUBBO_IP_TO_REGISTRY=" + control.ProviderIP},
+		Env: []string{"DUBBO_IP_TO_REGISTRY=" + p.Address()},
 	})
 }
 
-// provider starts a provider; further options are the application's.
-func (v version) provider(tb testing.TB, p scenario.Place, options ...string) *apps.App {
+// Provider starts a provider; further options are the application's.
+func (v Version) Provider(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
 	args := []string{"provider", "app=" + providerApp, "host=" + control.ProviderIP, fmt.Sprintf("port=%d", p.Port)}
 	if p.ZooKeeper != "" {
@@ -98,24 +102,24 @@ func (v version) provider(tb testing.TB, p scenario.Place, options ...string) *a
 	return v.start(tb, p, append(args, options...)...)
 }
 
-// consumer starts a consumer.
-func (v version) consumer(tb testing.TB, p scenario.Place) *apps.App {
+// Consumer starts a consumer; further options are the application's.
+func (v Version) Consumer(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
-	return v.start(tb, p, "consumer", "app="+consumerApp, "zookeeper="+p.ZooKeeper)
+	return v.start(tb, p, append([]string{"consumer", "app=" + consumerApp, "zookeeper=" + p.ZooKeeper}, options...)...)
 }
 
-// family is this version as the scenario plays it.
-func (v version) family() scenario.Family {
+// Family is this version as the scenario plays it.
+func (v Version) Family() scenario.Family {
 	f := scenario.Family{
 		Name:      v.name,
-		Provider:  func(tb testing.TB, p scenario.Place) *apps.App { tb.Helper(); return v.provider(tb, p) },
-		Consumer:  v.consumer,
+		Provider:  func(tb testing.TB, p scenario.Place) *apps.App { tb.Helper(); return v.Provider(tb, p) },
+		Consumer:  func(tb testing.TB, p scenario.Place) *apps.App { tb.Helper(); return v.Consumer(tb, p) },
 		Address:   address,
 		Directory: "/dubbo/" + Interface + "/providers",
 		Service:   "providers:" + Interface + "::",
 	}
 	if v.migrate {
-		f.Prepare = forceInterface
+		f.Prepare = ForceInterface
 	}
 	return f
 }
@@ -125,9 +129,9 @@ func address(port int) string { return fmt.Sprintf("%s:%d", control.ProviderIP, 
 // answerFrom is what a provider on that port answers.
 func answerFrom(port int) string { return fmt.Sprintf("ok hello-you from %d", port) }
 
-// forceInterface writes the migration rule that keeps the consumer on the list
+// ForceInterface writes the migration rule that keeps the consumer on the list
 // by interface. Without it one provider visible by application pulls all calls.
-func forceInterface(tb testing.TB, conn *zk.Conn) {
+func ForceInterface(tb testing.TB, conn *zk.Conn) {
 	tb.Helper()
 	scenario.Put(tb, conn, "/dubbo/config/DUBBO_SERVICEDISCOVERY_MIGRATION/"+consumerApp+".migration",
 		"key: "+consumerApp+"\nstep: FORCE_INTERFACE\n")

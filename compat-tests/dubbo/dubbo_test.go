@@ -11,8 +11,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(control.Isolate(m, v336.fetch, v2723.fetch, scenario.FetchObserver))
+	os.Exit(control.Isolate(m, V336.Fetch, V2723.Fetch, scenario.FetchObserver))
 }
 
-func TestDubbo336(t *testing.T)  { scenario.Test(t, v336.family(), v336.besideRegistry) }
-func TestDubbo2723(t *testing.T) { scenario.Test(t, v2723.family(), v2723.besideRegistry) }
+func TestDubbo336(t *testing.T)  { scenario.Test(t, V336.Family(), V336.besideRegistry) }
+func TestDubbo2723(t *testing.T) { scenario.Test(t, V2723.Family(), V2723.besideRegistry) }

@@ -19,7 +19,7 @@ const registryService = "providers:" + Interface + "::"
 
 // besideRegistry goes on with a run on the bridge after the scenario: the
 // consumer is up, its list is empty.
-func (v version) besideRegistry(t *testing.T, r *scenario.Run) {
+func (v Version) besideRegistry(t *testing.T, r *scenario.Run) {
 	t.Helper()
 	if r.Target.RegistryURL() == "" {
 		return
@@ -32,12 +32,12 @@ func (v version) besideRegistry(t *testing.T, r *scenario.Run) {
 
 // nativeInstance registers, over HTTP, a Dubbo service that knows no registry:
 // the consumer calls it, as long as its heart-beats go on.
-func (v version) nativeInstance(t *testing.T, r *scenario.Run) {
+func (v Version) nativeInstance(t *testing.T, r *scenario.Run) {
 	t.Helper()
 	const ttl = 4 * time.Second
 	registry := native.Registry{URL: r.Target.RegistryURL()}
 	port := r.Port(t, "N")
-	service := v.provider(t, scenario.Place{Name: "native", Port: port, Dir: r.Dir()})
+	service := v.Provider(t, scenario.Place{Name: "native", Port: port, Dir: r.Dir()})
 	service.AwaitReady(t)
 
 	beats := keep(t, r, registry, port, ttl)
@@ -114,7 +114,7 @@ func keep(t *testing.T, r *scenario.Run, registry native.Registry, port int, ttl
 
 // registryAway stops the registry's process: everything goes on, and is complete
 // in the registry once it is back.
-func (v version) registryAway(t *testing.T, r *scenario.Run, process control.RegistryProcess) {
+func (v Version) registryAway(t *testing.T, r *scenario.Run, process control.RegistryProcess) {
 	t.Helper()
 	first := r.Provider(t, "C")
 	first.AwaitReady(t)

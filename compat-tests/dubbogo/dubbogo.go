@@ -20,6 +20,12 @@ func program(ctx context.Context) (string, error) {
 	return control.GoProgram(ctx, filepath.Join(control.Root(), "compat-tests", "dubbogo", "app"), ".", "dubbogo-app")
 }
 
+// Fetch builds the applications, for [control.Isolate].
+func Fetch(ctx context.Context) error {
+	_, err := program(ctx)
+	return err
+}
+
 func start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
 	path, err := program(tb.Context())
@@ -33,21 +39,24 @@ func start(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	})
 }
 
-func provider(tb testing.TB, p scenario.Place) *apps.App {
+// Provider starts a provider.
+func Provider(tb testing.TB, p scenario.Place) *apps.App {
 	tb.Helper()
 	return start(tb, p, "provider", "app=go-provider", "zookeeper="+p.ZooKeeper, "host="+control.ProviderIP, fmt.Sprintf("port=%d", p.Port))
 }
 
-func consumer(tb testing.TB, p scenario.Place) *apps.App {
+// Consumer starts a consumer.
+func Consumer(tb testing.TB, p scenario.Place) *apps.App {
 	tb.Helper()
 	return start(tb, p, "consumer", "app=go-consumer", "zookeeper="+p.ZooKeeper)
 }
 
-func family() scenario.Family {
+// Family is dubbo-go as the scenario plays it.
+func Family() scenario.Family {
 	return scenario.Family{
 		Name:              "dubbo-go",
-		Provider:          provider,
-		Consumer:          consumer,
+		Provider:          Provider,
+		Consumer:          Consumer,
 		Address:           func(port int) string { return fmt.Sprintf("%s:%d", control.ProviderIP, port) },
 		Directory:         "/dubbo/" + Interface + "/providers",
 		Service:           "providers:" + Interface + "::",

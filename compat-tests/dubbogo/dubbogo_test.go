@@ -3,7 +3,6 @@
 package dubbogo
 
 import (
-	"context"
 	"os"
 	"testing"
 
@@ -11,11 +10,6 @@ import (
 	"zkbridge/compat-tests/scenario"
 )
 
-func TestMain(m *testing.M) { os.Exit(control.Isolate(m, fetch, scenario.FetchObserver)) }
+func TestMain(m *testing.M) { os.Exit(control.Isolate(m, Fetch, scenario.FetchObserver)) }
 
-func fetch(ctx context.Context) error {
-	_, err := program(ctx)
-	return err
-}
-
-func TestDubboGo331(t *testing.T) { scenario.Test(t, family(), nil) }
+func TestDubboGo331(t *testing.T) { scenario.Test(t, Family(), nil) }

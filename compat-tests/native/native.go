@@ -18,7 +18,8 @@ import (
 
 // Registry is a registry reached over HTTP.
 type Registry struct {
-	URL string // base URL, no slash at its end
+	URL   string // base URL, no slash at its end
+	Token string // bearer token, if the registry wants one
 }
 
 func (r Registry) service(name string) string {
@@ -70,6 +71,9 @@ func (r Registry) do(ctx context.Context, method, to string, body []byte) ([]byt
 	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	if r.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Token)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

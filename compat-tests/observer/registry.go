@@ -20,6 +20,7 @@ import (
 // services, and the list of each service that is a Dubbo interface.
 type Registry struct {
 	URL       string // base URL, no slash at its end
+	Token     string // bearer token, if the registry wants one
 	Namespace string
 	Group     string
 	Services  []string // followed from the start, others when their names appear
@@ -111,7 +112,7 @@ func (r *Registry) followService(ctx context.Context, name, service string) erro
 // take ends it earlier.
 func (r *Registry) follow(ctx context.Context, from string, take func(event string, data []byte) error, broken func()) error {
 	for {
-		opened, err := stream(ctx, from, take)
+		opened, err := r.stream(ctx, from, take)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -140,10 +141,13 @@ func (e *misreadError) Unwrap() error { return e.err }
 
 // stream reads one connection's events. Any other error than a misreadError says
 // that the registry is away.
-func stream(ctx context.Context, from string, take func(event string, data []byte) error) (opened bool, err error) {
+func (r *Registry) stream(ctx context.Context, from string, take func(event string, data []byte) error) (opened bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return false, err
+	}
+	if r.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Token)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

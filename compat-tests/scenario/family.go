@@ -1,12 +1,14 @@
 package scenario
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"zkbridge/compat-tests/apps"
+	"zkbridge/compat-tests/control"
 )
 
 // Place says where an application runs.
@@ -15,7 +17,13 @@ type Place struct {
 	ZooKeeper string // host:port of its connect string
 	Port      int    // where a provider listens
 	Dir       string // for its files and logs
+
+	Host   string   // where a provider listens and says that it is; "" means control.ProviderIP
+	Within []string // what runs the program, such as nsenter; nil: nothing
 }
+
+// Address is the host of the place.
+func (p Place) Address() string { return cmp.Or(p.Host, control.ProviderIP) }
 
 // Family is a client library with a provider and a consumer written for it.
 type Family struct {

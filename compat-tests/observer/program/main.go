@@ -40,6 +40,7 @@ func run(args []string, out io.Writer) error {
 	zookeeper := flags.String("zookeeper", "", "host:port of the server to follow")
 	root := flags.String("root", "/dubbo", "root of the provider directories")
 	registry := flags.String("registry", "", "URL of the registry to follow")
+	token := flags.String("token", "", "the registry's bearer token")
 	namespace := flags.String("namespace", "public", "the registry's namespace")
 	group := flags.String("group", "DEFAULT_GROUP", "the registry's group")
 	service := flags.String("service", "", "a service of the registry to follow before it exists")
@@ -69,7 +70,7 @@ func run(args []string, out io.Writer) error {
 	follow((&observer.Stalls{To: to}).Run)
 	follow((&observer.ZooKeeper{Addr: *zookeeper, Root: *root, To: to}).Run)
 	if *registry != "" {
-		r := &observer.Registry{URL: *registry, Namespace: *namespace, Group: *group, To: to}
+		r := &observer.Registry{URL: *registry, Token: *token, Namespace: *namespace, Group: *group, To: to}
 		if *service != "" {
 			r.Services = []string{*service}
 		}

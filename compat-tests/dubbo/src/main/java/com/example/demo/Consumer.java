@@ -15,7 +15,7 @@ final class Consumer {
         ReferenceConfig<GreetService> reference = new ReferenceConfig<>();
         reference.setInterface(GreetService.class);
         reference.setCheck(false);
-        reference.setTimeout(5000);
+        reference.setTimeout(Integer.parseInt(options.getOrDefault("timeout", "5000")));
 
         DubboBootstrap.getInstance()
                 .application(Parts.application(options))

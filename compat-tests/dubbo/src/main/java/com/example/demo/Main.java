@@ -10,6 +10,7 @@ import java.util.Map;
  *   <li>{@code zookeeper=host:port}: the registry; without it a provider registers nowhere
  *   <li>{@code app=name}: the application's name
  *   <li>{@code host=ip port=n}: where a provider listens
+ *   <li>{@code timeout=ms}: how long a consumer waits for an answer, 5000
  * </ul>
  */
 public final class Main {
