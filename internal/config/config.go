@@ -9,6 +9,7 @@ type Config struct {
 	Data     Data     `mapstructure:"data" doc:"What must survive a restart."`
 	Server   Server   `mapstructure:"server" doc:"The side that ZooKeeper clients see."`
 	Registry Registry `mapstructure:"registry" doc:"The service registry that is kept in step."`
+	Guard    Guard    `mapstructure:"guard" doc:"What may hold a removal back. Sessions end as on ZooKeeper; the addresses of an expired one, and those that the\nregistry lists no more, stay when it is likelier that somebody is unreachable than that all of them died: held."`
 	Spaces   []Space  `mapstructure:"spaces" doc:"Which znode subtrees are service discovery, and where in the registry they go.\nA path in no space is an ordinary znode: it stays in the bridge's own tree."`
 	Admin    Admin    `mapstructure:"admin" doc:"Metrics, health and explain, over HTTP."`
 	Log      Log      `mapstructure:"log" doc:"What is written to standard error."`
@@ -47,6 +48,8 @@ type Server struct {
 	StaleAfter  time.Duration `mapstructure:"staleAfter" doc:"A client that was told of a change in a directory of providers and has not listed it again by then is a stale\nconsumer: see /stale-consumers, explain and the metric zkbridge_stale_consumers. 0: nobody looks."`
 	ExpireStale bool          `mapstructure:"expireStale" doc:"Unlike ZooKeeper, tell a client that reconnects before it has listed such a directory again that its session has\nexpired: it then builds everything anew. A client that no longer cares for a directory it once watched is told so too."`
 
+	AdoptAbandoned bool `mapstructure:"adoptAbandoned" doc:"Unlike ZooKeeper, a create of a provider's name that belongs to a session without a connection takes\nthe node over, instead of being told NodeExists: an application that was restarted faster than its old session\nexpires is then registered for good. Only in directories of providers."`
+
 	ExtendedTypes          bool          `mapstructure:"extendedTypes" doc:"ZooKeeper's extendedTypesEnabled: TTL nodes can be made, and are removed when their time is over."`
 	ContainerCheckInterval time.Duration `mapstructure:"containerCheckInterval" doc:"ZooKeeper's znode.container.checkIntervalMs: how often to look for empty containers and for TTL nodes that are over."`
 	ContainerMaxPerMinute  int           `mapstructure:"containerMaxPerMinute" doc:"ZooKeeper's znode.container.maxPerMinute: the most of them that are removed in a minute."`
@@ -77,10 +80,14 @@ type ServerTLS struct {
 
 // Registry chooses the backend and how it is reached.
 type Registry struct {
-	Kind     string           `mapstructure:"kind" doc:"The backend. embedded: zkbridge's own registry. nacos: a Nacos cluster, from 2.1 to 3.x."`
-	Address  string           `mapstructure:"address" doc:"URL of a registry that runs as its own process (zkbridge registry serve), such as\nhttp://127.0.0.1:8849. Empty: the registry runs inside this bridge."`
-	Token    string           `mapstructure:"token" doc:"Bearer token for the registry's HTTP API. Required when it listens beyond loopback."`
-	Lease    time.Duration    `mapstructure:"lease" doc:"What this bridge published outlives its link to the registry for so long."`
+	Kind    string        `mapstructure:"kind" doc:"The backend. embedded: zkbridge's own registry. nacos: a Nacos cluster, from 2.1 to 3.x."`
+	Address string        `mapstructure:"address" doc:"URL of a registry that runs as its own process (zkbridge registry serve), such as\nhttp://127.0.0.1:8849. Empty: the registry runs inside this bridge."`
+	Token   string        `mapstructure:"token" doc:"Bearer token for the registry's HTTP API. Required when it listens beyond loopback."`
+	Lease   time.Duration `mapstructure:"lease" doc:"What this bridge published outlives its link to the registry for so long."`
+
+	StartWithoutRegistry string        `mapstructure:"startWithoutRegistry" doc:"What a start without an answer of the registry does. wait: as soon as there is an answer, or after startWait what was\nimported before and is on disk, clients are served; with neither they are not let in, and keep the lists they have.\nserve: after startWait they are served in any case; native providers are missing until the registry answers."`
+	StartWait            time.Duration `mapstructure:"startWait" doc:"How long a start waits for the registry's answer before it goes by the disk."`
+
 	Embedded EmbeddedRegistry `mapstructure:"embedded" doc:"The registry inside this bridge; unused when an address is given."`
 	Nacos    Nacos            `mapstructure:"nacos" doc:"The Nacos cluster; used where kind is nacos."`
 }
@@ -137,17 +144,21 @@ func Default() Config {
 			MaxPendingBytes:          8 << 20,
 			MaxPendingTotal:          256 << 20,
 			StaleAfter:               30 * time.Second,
+			AdoptAbandoned:           true,
 			ContainerCheckInterval:   time.Minute,
 			ContainerMaxPerMinute:    10000,
 			FourLetterWords:          []string{"ruok", "srvr", "stat", "mntr", "conf", "isro"},
 			TLS:                      ServerTLS{ClientAuth: "none", MinVersion: "1.2"},
 		},
 		Registry: Registry{
-			Kind:     "embedded",
-			Lease:    30 * time.Second,
-			Embedded: EmbeddedRegistry{Listen: "127.0.0.1:8849"},
-			Nacos:    defaultNacos(),
+			Kind:                 "embedded",
+			Lease:                30 * time.Second,
+			StartWithoutRegistry: "wait",
+			StartWait:            10 * time.Second,
+			Embedded:             EmbeddedRegistry{Listen: "127.0.0.1:8849"},
+			Nacos:                defaultNacos(),
 		},
+		Guard: defaultGuard(),
 		Spaces: []Space{{
 			Name: "dubbo", Phase: "native", Namespace: "public", Group: "DEFAULT_GROUP",
 			Roots: []Root{{Path: "/dubbo", Layouts: []string{"dubbo"}, ACL: "enforce"}},

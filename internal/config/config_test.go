@@ -105,6 +105,14 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"client auth", "server: {tls: {clientAuth: maybe}}", "not none, want or need"},
 		{"TLS version", "server: {tls: {minVersion: '1.1'}}", "not 1.2 or 1.3"},
 		{"timeouts", "server: {minSessionTimeout: 50s}", "no range"},
+		{"start", "registry: {startWithoutRegistry: maybe}", "not wait or serve"},
+		{"start with Nacos", "registry: {kind: nacos, nacos: {servers: ['h:8848']}, startWait: -1s}", "registry.startWait: -1s is negative"},
+		{"no share", "guard: {cap: 1.5}", "guard.cap: 1.5 is not a share"},
+		{"nobody is many", "guard: {massShare: 0}", "guard.massShare: 0 is not a share"},
+		{"mass", "guard: {massSessions: 0}", "guard.massSessions: 0 is not above 0"},
+		{"hold", "guard: {hold: 0s}", "guard.hold: 0s is not a positive duration"},
+		{"holds that end before they end", "guard: {hold: 2h}", "guard.holdMax: 1h0m0s is shorter than guard.hold (2h0m0s)"},
+		{"probe", "guard: {probe: icmp}", "not tcp, dubbo or off"},
 		{"duration", "server: {tickTime: soon}", "tickTime"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

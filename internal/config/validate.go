@@ -42,6 +42,7 @@ func (c Config) Validate() error {
 	c.validateServer(bad)
 	c.validateTLS(bad)
 	c.validateRegistry(bad)
+	c.validateGuard(bad)
 	c.validateSpaces(bad)
 	if c.Admin.Listen != "" {
 		address(bad, "admin.listen", c.Admin.Listen)
@@ -136,6 +137,12 @@ func (c Config) validateTLS(bad reporter) {
 
 func (c Config) validateRegistry(bad reporter) {
 	r := c.Registry
+	if r.StartWithoutRegistry != "wait" && r.StartWithoutRegistry != "serve" {
+		bad("registry.startWithoutRegistry", "%q is not wait or serve", r.StartWithoutRegistry)
+	}
+	if r.StartWait < 0 {
+		bad("registry.startWait", "%v is negative; 0 means not to wait for the registry at all", r.StartWait)
+	}
 	switch r.Kind {
 	case "embedded":
 	case "nacos":
