@@ -48,6 +48,8 @@ type Book struct {
 	services  map[registryclient.Service]*service // what is published or imported
 	places    map[place]*room                     // resolved roots
 	targets   map[Target][]*room                  // the same by target
+	held      map[*Claim]struct{}                 // of ZooKeeper's side, those that outlive their session
+	owned     map[int64]int                       // how many claims that can be published a session has
 	blocked   map[*group]struct{}                 // groups whose imported node has no room: a client's ephemeral stands where a directory belongs
 	removals  removals                            // nodes that somebody else than their owner deleted
 	dropped   uint64                              // parameters that could not stand in a name
@@ -108,6 +110,8 @@ func NewBook(cfg BookConfig) *Book {
 		services: make(map[registryclient.Service]*service),
 		places:   make(map[place]*room),
 		targets:  make(map[Target][]*room),
+		held:     make(map[*Claim]struct{}),
+		owned:    make(map[int64]int),
 		blocked:  make(map[*group]struct{}),
 		dirty:    make(map[registryclient.Service]Urgency),
 	}
@@ -174,9 +178,9 @@ func (b *Book) walk(v *znode.View, path string) {
 		if !ok || n.Imported {
 			return
 		}
-		if n.Held == "" {
-			b.created(znode.Change{Kind: znode.Created, Path: path, Data: n.Data, Owner: n.Owner, Czxid: n.Stat.Czxid}, time.UnixMilli(n.Stat.Ctime))
-		}
+		b.created(znode.Change{
+			Kind: znode.Created, Path: path, Data: n.Data, Owner: n.Owner, Czxid: n.Stat.Czxid, Why: n.Held,
+		}, time.UnixMilli(n.Stat.Ctime))
 	}
 	names, _, err := v.Children(path, everyone)
 	if err != nil {
@@ -214,6 +218,8 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 		case znode.Deleted:
 			b.deleted(c, x.Origin(), now)
 			b.unblock(c.Path)
+		case znode.Held:
+			b.hold(c, now)
 		case znode.DataSet:
 			if old := b.byPath[c.Path]; old != nil {
 				b.reread(old, c.Data)
@@ -285,8 +291,31 @@ func (b *Book) created(c znode.Change, now time.Time) {
 	if c.Owner != 0 {
 		claim.Generation.Tenure = b.tenures[c.Owner]
 	}
+	if c.Why != "" { // it was held before the start: from here on it is held anew
+		claim.Held, claim.HeldSince = c.Why, b.cfg.Now()
+	}
 	fill(claim, loc, c.Data)
 	b.add(claim)
+}
+
+// hold makes a claim outlive its session. All else of it stays, so nothing changes
+// in any list.
+func (b *Book) hold(c *znode.Change, now time.Time) {
+	old := b.byPath[c.Path]
+	if old == nil {
+		return // no claim is made of that node
+	}
+	b.count(old, -1)
+	held := *old
+	held.Owner, held.Held, held.HeldSince = b.cfg.Reserved, c.Why, now
+	b.byPath[c.Path] = &held
+	g := b.group(old)
+	g.claims[slices.Index(g.claims, old)] = &held
+	if s := b.services[old.Service]; s != nil && old.Refused == "" {
+		delete(s.local, old)
+		s.local[&held] = struct{}{}
+	}
+	b.held[&held] = struct{}{}
 }
 
 // fill puts into the claim what its node's name and data say.
@@ -310,6 +339,10 @@ func fill(c *Claim, loc Location, data []byte) {
 // add enters a claim of ZooKeeper's side.
 func (b *Book) add(c *Claim) {
 	b.byPath[c.Path()] = c
+	if c.Held != "" {
+		b.held[c] = struct{}{}
+	}
+	b.count(c, 1)
 	for _, g := range b.wanting[c.Path()] {
 		b.touch(g)
 	}
@@ -332,9 +365,21 @@ func (b *Book) add(c *Claim) {
 	b.mark(c.Service, Urgent)
 }
 
+// count keeps owned.
+func (b *Book) count(c *Claim, n int) {
+	if c.Owner == 0 || c.Held != "" || c.Refused != "" {
+		return
+	}
+	if b.owned[c.Owner] += n; b.owned[c.Owner] == 0 {
+		delete(b.owned, c.Owner)
+	}
+}
+
 // drop takes a claim of ZooKeeper's side out.
 func (b *Book) drop(c *Claim, u Urgency) {
 	delete(b.byPath, c.Path())
+	delete(b.held, c)
+	b.count(c, -1)
 	for _, g := range b.wanting[c.Path()] {
 		b.touch(g)
 	}

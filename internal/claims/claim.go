@@ -93,8 +93,10 @@ type Claim struct {
 	// First orders addresses by age: the zxid since which this address has been
 	// claimed in its directory without a gap, by this claim or one before it.
 	First int64
-	// Held is the reason why the claim outlives its owner; "" if it does not.
-	Held string
+	// Held is the reason why the claim outlives its owner, or, of a registry claim,
+	// why it stands although the registry lists it no more; "" if it does not.
+	Held      string
+	HeldSince time.Time
 
 	Service  registryclient.Service  // where it is published, or where the registry lists it
 	Instance registryclient.Instance // what is published, or what the registry lists; shared, read-only

@@ -24,7 +24,16 @@ type imported struct {
 type rendering struct {
 	instance registryclient.Instance
 	at       string
+	held     Hold            // zero: the registry lists it
 	nodes    map[string]node // by the layout's name
+}
+
+// Hold is an instance that the registry lists no more and that is shown all the
+// same.
+type Hold struct {
+	Instance registryclient.Instance
+	Why      string
+	Since    time.Time
 }
 
 // node is what a layout makes of an instance.
@@ -35,15 +44,15 @@ type node struct {
 }
 
 // Import says what the registry lists under a service beside our own, the whole
-// list. What is new, gone or changed becomes one transaction; an instance that
+// list, and what of it is held: no instance of an ip and port is in both. What is new, gone or changed becomes one transaction; an instance that
 // was changed in place keeps its place by one swap of names. Nothing that is the
 // same is touched, and if all is the same there is no transaction. It reports
 // whether there was one. Calls for one service are serial.
 //
 // Neither side changes the instances afterwards.
-func (b *Book) Import(svc registryclient.Service, list []registryclient.Instance) bool {
+func (b *Book) Import(svc registryclient.Service, list []registryclient.Instance, held ...Hold) bool {
 	before, layouts := b.imports(svc)
-	c := compare(before, list, func(in registryclient.Instance) *rendering { return render(svc.Name, in, layouts) })
+	c := compare(before, merge(list, held), func(h Hold) *rendering { return render(svc.Name, h, layouts) })
 	if len(c.fresh) == 0 && len(c.gone) == 0 {
 		return false
 	}
@@ -102,21 +111,28 @@ type change struct {
 	now, fresh, gone []*rendering
 }
 
-// compare finds the difference; make is called for what is fresh.
-func compare(before []*rendering, list []registryclient.Instance, make func(registryclient.Instance) *rendering) change {
-	if !slices.IsSortedFunc(list, registryclient.Instance.Compare) {
-		list = slices.Clone(list)
-		slices.SortFunc(list, registryclient.Instance.Compare)
+// merge puts what is listed and what is held into one sorted list.
+func merge(list []registryclient.Instance, held []Hold) []Hold {
+	all := make([]Hold, 0, len(list)+len(held))
+	for _, in := range list {
+		all = append(all, Hold{Instance: in})
 	}
+	all = append(all, held...)
+	slices.SortStableFunc(all, func(a, b Hold) int { return a.Instance.Compare(b.Instance) })
+	return all
+}
+
+// compare finds the difference; make is called for what is fresh.
+func compare(before []*rendering, list []Hold, make func(Hold) *rendering) change {
 	c := change{}
 	for len(before) > 0 || len(list) > 0 {
 		switch {
 		case len(list) == 0:
 			c.gone, before = append(c.gone, before[0]), before[1:]
-		case len(before) > 0 && before[0].instance.Equal(list[0]):
+		case len(before) > 0 && before[0].held.Why == list[0].Why && before[0].instance.Equal(list[0].Instance):
 			c.now = append(c.now, before[0])
 			before, list = before[1:], list[1:]
-		case len(before) > 0 && before[0].instance.Compare(list[0]) < 0:
+		case len(before) > 0 && before[0].instance.Compare(list[0].Instance) <= 0:
 			c.gone, before = append(c.gone, before[0]), before[1:]
 		default:
 			r := make(list[0])
@@ -128,8 +144,9 @@ func compare(before []*rendering, list []registryclient.Instance, make func(regi
 }
 
 // render translates an instance.
-func render(service string, in registryclient.Instance, layouts map[string]translate.Layout) *rendering {
-	r := &rendering{instance: in, at: Endpoint(in), nodes: make(map[string]node, len(layouts))}
+func render(service string, h Hold, layouts map[string]translate.Layout) *rendering {
+	in := h.Instance
+	r := &rendering{instance: in, at: Endpoint(in), held: h, nodes: make(map[string]node, len(layouts))}
 	for name, l := range layouts {
 		r.nodes[name] = nodeOf(service, in, l)
 	}
@@ -175,12 +192,18 @@ func (b *Book) note(svc registryclient.Service, r *rendering) {
 func (b *Book) yield(svc registryclient.Service, s *service, c change) {
 	changed := make(map[string]Urgency)
 	for _, r := range c.gone {
+		if r.held.Why != "" {
+			continue
+		}
 		if s.imported.at[r.at]--; s.imported.at[r.at] == 0 {
 			delete(s.imported.at, r.at)
 			changed[r.at] = Urgent
 		}
 	}
 	for _, r := range c.fresh {
+		if r.held.Why != "" {
+			continue
+		}
 		if s.imported.at[r.at]++; s.imported.at[r.at] == 1 {
 			if changed[r.at] == Urgent { // only changed
 				delete(changed, r.at)
@@ -277,6 +300,7 @@ func (b *Book) guest(svc registryclient.Service, rd *rendering, r *room, l trans
 		Generation: Generation{Czxid: zxid}, First: zxid, Since: now,
 		Service: svc, Instance: rd.instance, At: rd.at, Data: n.Data,
 		Refused: n.refusal, Reason: n.reason,
+		Held: rd.held.Why, HeldSince: rd.held.Since,
 	}
 	if n.refusal != "" {
 		return c

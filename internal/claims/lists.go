@@ -133,6 +133,7 @@ func PublishedWithout(claims []*Claim, refused func(*Claim) bool) (list []*Claim
 	notTaken := make(map[*Claim]bool)
 	for _, c := range claims {
 		switch {
+		case !c.Local() && c.Held != "": // the registry does not list it: ours takes nobody's place
 		case !c.Local():
 			if other := foreign[c.At]; other == nil || older(c, other) {
 				foreign[c.At] = c

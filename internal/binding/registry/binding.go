@@ -26,6 +26,13 @@ type Config struct {
 	// Leader decides whether this bridge imports; nil: it does.
 	Leader Leader
 
+	// Guard decides what the registry may take away; nil: all it does.
+	Guard Guard
+
+	// ServeAfter opens the gate so long after the start without the registry, if the
+	// Guard has a whole picture of it from before; 0: the registry is waited for.
+	ServeAfter time.Duration
+
 	AdditionDelay  time.Duration // from a change to the publication of what is new; 0: 10 ms, at most 20 ms
 	RemovalDelay   time.Duration // how long what is gone stays published; 0: 900 ms, at most 1 s
 	PublishTimeout time.Duration // for one call; 0: 10 s
@@ -37,6 +44,29 @@ type Config struct {
 	Jitter func() float64 // in [0, 1); nil: math/rand
 	Log    *slog.Logger   // nil: silent
 }
+
+// Guard stands between what a registry lists and the book of claims.
+type Guard interface {
+	// Import brings a service's list, without what is ours, into the book and
+	// reports whether the tree has changed. Calls for one service are serial.
+	Import(svc registryclient.Service, list []registryclient.Instance) bool
+	// Link says whether the registry can be reached, whenever that changes.
+	Link(up bool)
+	// Complete says that everything that the registry lists is imported.
+	Complete()
+	// Picture reports whether the book shows a whole picture from before the start.
+	Picture() bool
+}
+
+// unguarded lets everything through.
+type unguarded struct{ book *claims.Book }
+
+func (u unguarded) Import(svc registryclient.Service, list []registryclient.Instance) bool {
+	return u.book.Import(svc, list)
+}
+func (unguarded) Link(bool)     {}
+func (unguarded) Complete()     {}
+func (unguarded) Picture() bool { return false }
 
 // Leader tells which of the bridges of a cluster does a job that must be done by
 // one of them. A bridge that is alone does all.
@@ -88,12 +118,15 @@ func New(cfg Config) (*Binding, error) {
 	if cfg.Leader == nil {
 		cfg.Leader = alone{}
 	}
+	if cfg.Guard == nil {
+		cfg.Guard = unguarded{cfg.Book}
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Binding{cfg: cfg}
 	b.echo = &echo{table: cfg.Table, cluster: cfg.Owner.Cluster}
-	b.gate = newGate(cfg.Log)
+	b.gate = newGate(cfg.Log, cfg.Guard.Complete)
 	b.pub = newPublisher(cfg)
 	b.imp = newImporter(cfg, b.gate, b.echo)
 	b.notes = newNotes(cfg.Log)
@@ -116,12 +149,17 @@ func def[T comparable](v *T, value T) {
 // nothing. The Book is loaded before, and Run is called once.
 func (b *Binding) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	cfg := &b.cfg
+	if cfg.ServeAfter > 0 {
+		g.Go(func() error { return b.gate.giveUp(ctx, cfg.ServeAfter, cfg.Guard.Picture) })
+	}
 	g.Go(func() error { return b.pub.run(ctx) })
 	g.Go(func() error { return b.imp.run(ctx) })
 	g.Go(func() error { return b.notes.run(ctx) })
 	g.Go(func() error {
 		return b.cfg.Client.WatchLink(ctx, func(s registryclient.LinkState) {
 			b.gate.link(s)
+			cfg.Guard.Link(s.Up)
 			b.pub.link(s)
 		})
 	})
@@ -131,7 +169,8 @@ func (b *Binding) Run(ctx context.Context) error {
 
 // Ready tells whether the first complete picture of every space is in the tree:
 // the names of the services of every target that was known at the start, and
-// the first list of each. Until then reason says what is missing. Once ready it
+// the first list of each; or, after Config.ServeAfter, what was known of them before
+// the start. Until then reason says what is missing. Once ready it
 // stays ready, whatever becomes of the registry.
 func (b *Binding) Ready() (ok bool, reason string) { return b.gate.ready() }
 

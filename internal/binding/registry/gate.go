@@ -1,11 +1,13 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"zkbridge/internal/claims"
 	"zkbridge/registryclient"
@@ -14,8 +16,10 @@ import (
 // gate is closed until everything that was to be imported at the start has
 // been.
 type gate struct {
-	log  *slog.Logger
-	open atomic.Bool
+	log   *slog.Logger
+	whole func() // called once everything is imported
+	open  atomic.Bool
+	done  atomic.Bool // nothing is missing; open may be so before
 
 	mu      sync.Mutex
 	started bool
@@ -24,8 +28,8 @@ type gate struct {
 	trouble string                            // the last refusal to watch names
 }
 
-func newGate(log *slog.Logger) *gate {
-	return &gate{log: log, waiting: make(map[claims.Target]map[string]bool)}
+func newGate(log *slog.Logger, whole func()) *gate {
+	return &gate{log: log, whole: whole, waiting: make(map[claims.Target]map[string]bool)}
 }
 
 // start says which targets there are at the start.
@@ -42,7 +46,7 @@ func (g *gate) start(targets []claims.Target) {
 // named says which services of a target have to be imported. Only the first
 // answer counts; of what it names, what a later one has no more is not waited for.
 func (g *gate) named(t claims.Target, names map[string]bool) {
-	if g.open.Load() {
+	if g.finished() {
 		return
 	}
 	defer g.look()
@@ -69,7 +73,7 @@ func (g *gate) named(t claims.Target, names map[string]bool) {
 
 // imported says that a service is in the tree, or never will be.
 func (g *gate) imported(svc registryclient.Service) {
-	if g.open.Load() {
+	if g.finished() {
 		return
 	}
 	defer g.look()
@@ -93,9 +97,33 @@ func (g *gate) link(s registryclient.LinkState) {
 
 // look opens the gate when nothing is missing.
 func (g *gate) look() {
-	if g.complete() && g.open.CompareAndSwap(false, true) {
-		g.log.Info("everything is imported from the registry: clients may connect")
+	if g.complete() && g.done.CompareAndSwap(false, true) {
+		g.whole()
+		if g.open.CompareAndSwap(false, true) {
+			g.log.Info("everything is imported from the registry: clients may connect")
+		} else {
+			g.log.Info("everything is imported from the registry")
+		}
 	}
+}
+
+func (g *gate) finished() bool { return g.done.Load() }
+
+// giveUp opens the gate without the registry after a time, if there is a whole
+// picture of it from before.
+func (g *gate) giveUp(ctx context.Context, after time.Duration, picture func() bool) error {
+	t := time.NewTimer(after)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-t.C:
+	}
+	_, reason := g.ready()
+	if picture() && g.open.CompareAndSwap(false, true) {
+		g.log.Warn("clients may connect without the registry: they see what it listed before the start", "after", after, "missing", reason)
+	}
+	return nil
 }
 
 func (g *gate) complete() bool {

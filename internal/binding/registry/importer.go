@@ -244,7 +244,7 @@ func (f *follower) judge(s *subscription, snap registryclient.Snapshot) {
 		s.last = snap
 		f.judging.Store(s, nil)
 	}
-	if f.cfg.Book.Import(snap.Service, list) {
+	if f.cfg.Guard.Import(snap.Service, list) {
 		f.imports.Add(1)
 	}
 }
