@@ -33,10 +33,11 @@ natively become nodes that they see.
 
   zkbridge demo          what it does, in ten seconds
   zkbridge serve         run a bridge on its embedded defaults
-  zkbridge explain PATH  what a path is, and why it is or is not in a list`,
+  zkbridge explain PATH  what a path is, and why it is or is not in a list
+  zkbridge held list     what is shown although nobody vouches for it, and why`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serveCommand(), explainCommand(), registryCommand(), demoCommand(), benchCommand(), configCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), explainCommand(), heldCommand(), registryCommand(), demoCommand(), benchCommand(), configCommand(), versionCommand())
 	return cmd
 }

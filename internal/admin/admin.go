@@ -24,7 +24,9 @@ type Config struct {
 	Explain func(path string) fmt.Stringer
 	// Stale lists the consumers that have not followed up an event, in the same
 	// two forms. Nil: nobody looks for them.
-	Stale   func() fmt.Stringer
+	Stale func() fmt.Stringer
+	// Held is what is held; nil: there is nothing that holds.
+	Held    *Held
 	Metrics http.Handler
 	// ZooKeeper are the metrics under ZooKeeper's own names. Nil: none.
 	ZooKeeper http.Handler
@@ -34,8 +36,16 @@ type Config struct {
 	Log      *slog.Logger
 }
 
+// Held lists the addresses that are held, in the two forms, and takes an
+// operator's word on one.
+type Held struct {
+	List func() fmt.Stringer
+	Keep func(key string) error
+	Drop func(key string) error
+}
+
 // Handler answers /metrics, /metrics/zookeeper, /commands, /healthz, /readyz,
-// /explain?path=P, /stale-consumers and, if asked for, /debug/pprof/.
+// /explain?path=P, /stale-consumers, /held and, if asked for, /debug/pprof/.
 func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
@@ -73,6 +83,11 @@ func Handler(cfg Config) http.Handler {
 		}
 		write(w, r, cfg.Stale())
 	})
+	if cfg.Held != nil {
+		mux.HandleFunc("GET /held", func(w http.ResponseWriter, r *http.Request) { write(w, r, cfg.Held.List()) })
+		mux.HandleFunc("POST /held/keep", command(cfg.Held.Keep))
+		mux.HandleFunc("POST /held/drop", command(cfg.Held.Drop))
+	}
 	if cfg.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -81,6 +96,22 @@ func Handler(cfg Config) http.Handler {
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// command does what an operator says of ?key=.
+func command(do func(key string) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key := r.URL.Query().Get("key")
+		if key == "" {
+			http.Error(w, "?key= is missing: GET /held shows the keys", http.StatusBadRequest)
+			return
+		}
+		if err := do(key); err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		_, _ = io.WriteString(w, "done\n")
+	}
 }
 
 // write gives answer in the form that r asks for.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"zkbridge/internal/admin"
@@ -26,6 +27,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"zkbridge/internal/binding/guard"
 	binding "zkbridge/internal/binding/registry"
 )
 
@@ -48,6 +50,10 @@ type Bridge struct {
 	registryDisk *embedded.Dir
 
 	nacos *nacos.Client // the client; nil where the registry is another
+
+	guard     *guard.Guard
+	adoptions adoptions // nil where nothing is adopted
+	adopted   atomic.Uint64
 
 	excesses excesses // of quotas; nil where they are not enforced
 
@@ -109,7 +115,8 @@ func (b *Bridge) buildTree(cluster string) error {
 		Incarnation: b.store.Incarnation(),
 	})
 	tree := znode.Config{
-		Reserved: b.reservedSession(), Store: b.store, Hook: b.book,
+		Abandoned: b.abandoned(),
+		Reserved:  b.reservedSession(), Store: b.store, Hook: b.book,
 		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota, X509: b.cfg.Server.TLS.Listen != "",
 	}
 	if tree.EnforceQuota {
@@ -121,7 +128,10 @@ func (b *Bridge) buildTree(cluster string) error {
 	}
 	shortest, longest := b.cfg.Server.SessionTimeouts()
 	sessionLog := b.log.With("component", "sessions")
-	removeNodes := server.Expire(b.tree, nil)
+	if err = b.buildGuard(); err != nil {
+		return err
+	}
+	removeNodes := server.Expire(b.tree, func(s *sessions.Session) func(string) string { return b.guard.Ending(s.ID()) })
 	b.sessions, err = sessions.New(sessions.Config{
 		Bridge:      uint8(b.cfg.Bridge.ID),
 		Incarnation: b.store.Incarnation(),
@@ -129,13 +139,18 @@ func (b *Bridge) buildTree(cluster string) error {
 		Key:         b.store.Secret(),
 		MinTimeout:  shortest,
 		MaxTimeout:  longest,
+		Authority:   authority{b.guard},
 		Expire: func(s *sessions.Session) {
 			removeNodes(s)
 			sessionLog.Info("session expired", "session", s.String(), "timeout", s.Timeout())
 		},
 		Log: sessionLog,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	b.sessions.OnEnd(func(s *sessions.Session) { b.guard.Ended(s.ID()) })
+	return nil
 }
 
 // spacesOf turns the configured spaces into those of claims.
@@ -184,7 +199,9 @@ func (b *Bridge) bind(owner registryclient.Owner) error {
 	if err != nil {
 		return err
 	}
-	cfg := binding.Config{Book: b.book, Client: b.client, Owner: owner, Table: table, Log: b.log.With("component", "binding")}
+	cfg := binding.Config{Book: b.book, Client: b.client, Owner: owner, Table: table, Guard: b.guard, Log: b.log.With("component", "binding")}
+	cfg.ServeAfter = max(b.cfg.Registry.StartWait, time.Nanosecond)
+	cfg.ServeBlind = b.cfg.Registry.StartWithoutRegistry == "serve"
 	if b.registry != nil {
 		// There is nothing to wait for in our own process: a second worker would only
 		// take processors from clients. With one, what a burst of registrations brings
@@ -195,7 +212,10 @@ func (b *Bridge) bind(owner registryclient.Owner) error {
 	if err != nil {
 		return err
 	}
-	return b.book.Load(b.tree)
+	if err := b.book.Load(b.tree); err != nil {
+		return err
+	}
+	return b.guard.Load()
 }
 
 // listen opens all listeners, so that a port in use is known before anything
@@ -346,6 +366,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 	if b.excesses != nil {
 		start(&innerParts, inner, "quota log", b.tellExcesses)
 	}
+	if b.adoptions != nil {
+		start(&innerParts, inner, "adoption log", b.tellAdoptions)
+	}
+	start(&innerParts, inner, "guard", b.guard.Run)
 	start(&innerParts, inner, "registry client", b.client.Run)
 	start(&innerParts, inner, "registry binding", b.binding.Run)
 	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.serveClients(ctx) })
@@ -404,6 +428,9 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 		Tree:     b.tree.Stats,
 		Binding:  b.binding.Stats,
 		Link:     b.client.LinkState,
+		Guard:    b.guard.Stats,
+		Store:    b.store.Stats,
+		Adopted:  b.adopted.Load,
 	}
 	if b.registry != nil {
 		sources.Registry = b.registry.Stats
@@ -418,6 +445,7 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 		},
 		Explain:   func(path string) fmt.Stringer { return b.explain(path) },
 		Stale:     b.stale(),
+		Held:      b.held(),
 		Metrics:   metrics.Handler(metrics.New(sources)),
 		ZooKeeper: metrics.Handler(metrics.NewZooKeeper(b.server.Monitor)),
 		Commands:  b.commands(),

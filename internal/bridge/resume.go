@@ -23,7 +23,8 @@ func (b *Bridge) openStore() (*znode.Store, error) {
 
 // resume brings back the sessions of the life before. Those that may lack a node
 // that they were told stands are ended at once: a client that is told so
-// registers everything again, and one that is not would never know.
+// registers everything again, and one that is not would never know. Until then
+// what they had registered is held.
 func (b *Bridge) resume() error {
 	log := b.log.With("component", "sessions")
 	kept, ended := 0, 0
@@ -33,6 +34,7 @@ func (b *Bridge) resume() error {
 			return err
 		}
 		if !k.Whole {
+			b.guard.Suspect(k.ID, "the log may lack what its session did last: the machine was restarted, or the disk had failed")
 			b.sessions.Expire(s)
 			ended++
 			continue
@@ -43,7 +45,8 @@ func (b *Bridge) resume() error {
 		log.Info("sessions of the life before", "resumed", kept, "ended", ended)
 	}
 	if ended > 0 {
-		log.Warn("the log may lack the last ephemeral nodes, so its sessions are ended: the machine was restarted, or the disk had failed", "sessions", ended)
+		log.Warn("the log may lack the last ephemeral nodes, so its sessions are ended and their providers held: the machine was restarted, or the disk had failed",
+			"sessions", ended)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"zkbridge/internal/binding/guard"
 	"zkbridge/internal/binding/registry"
 	"zkbridge/internal/server"
 	"zkbridge/internal/znode"
@@ -27,6 +28,9 @@ type Sources struct {
 	Link     func() registryclient.LinkState
 	Registry func() embedded.Stats // the registry inside this process
 	Nacos    func() nacos.Stats    // the client of a Nacos cluster
+	Guard    func() guard.Stats
+	Store    func() znode.StoreStats
+	Adopted  func() uint64 // nodes that changed hands although their sessions live
 }
 
 // New returns the registry of all metrics, those of Go and of the process
@@ -51,6 +55,9 @@ func New(s Sources) *prometheus.Registry {
 	collectLink(reg, s.Link)
 	collectRegistry(reg, s.Registry)
 	collectNacos(reg, s.Nacos)
+	collectGuard(reg, s.Guard)
+	collectStore(reg, s.Store)
+	table(reg, s.Adopted, counter("nodes_adopted_total", "Providers registered again while their old session had no connection.", func(n uint64) float64 { return float64(n) }))
 	return reg
 }
 

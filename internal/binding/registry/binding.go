@@ -32,6 +32,7 @@ type Config struct {
 	// ServeAfter opens the gate so long after the start without the registry, if the
 	// Guard has a whole picture of it from before; 0: the registry is waited for.
 	ServeAfter time.Duration
+	ServeBlind bool // even if the Guard has none: what others registered is missing until the registry answers
 
 	AdditionDelay  time.Duration // from a change to the publication of what is new; 0: 10 ms, at most 20 ms
 	RemovalDelay   time.Duration // how long what is gone stays published; 0: 900 ms, at most 1 s
@@ -151,7 +152,7 @@ func (b *Binding) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	cfg := &b.cfg
 	if cfg.ServeAfter > 0 {
-		g.Go(func() error { return b.gate.giveUp(ctx, cfg.ServeAfter, cfg.Guard.Picture) })
+		g.Go(func() error { return b.gate.giveUp(ctx, cfg.ServeAfter, func() bool { return cfg.ServeBlind || cfg.Guard.Picture() }) })
 	}
 	g.Go(func() error { return b.pub.run(ctx) })
 	g.Go(func() error { return b.imp.run(ctx) })
