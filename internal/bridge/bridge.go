@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"zkbridge/internal/admin"
@@ -51,9 +50,7 @@ type Bridge struct {
 
 	nacos *nacos.Client // the client; nil where the registry is another
 
-	guard     *guard.Guard
-	adoptions adoptions // nil where nothing is adopted
-	adopted   atomic.Uint64
+	guard *guard.Guard
 
 	excesses excesses // of quotas; nil where they are not enforced
 
@@ -115,8 +112,7 @@ func (b *Bridge) buildTree(cluster string) error {
 		Incarnation: b.store.Incarnation(),
 	})
 	tree := znode.Config{
-		Abandoned: b.abandoned(),
-		Reserved:  b.reservedSession(), Store: b.store, Hook: b.book,
+		Reserved: b.reservedSession(), Store: b.store, Hook: b.book,
 		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota, X509: b.cfg.Server.TLS.Listen != "",
 	}
 	if tree.EnforceQuota {
@@ -366,9 +362,6 @@ func (b *Bridge) Run(ctx context.Context) error {
 	if b.excesses != nil {
 		start(&innerParts, inner, "quota log", b.tellExcesses)
 	}
-	if b.adoptions != nil {
-		start(&innerParts, inner, "adoption log", b.tellAdoptions)
-	}
 	start(&innerParts, inner, "guard", b.guard.Run)
 	start(&innerParts, inner, "registry client", b.client.Run)
 	start(&innerParts, inner, "registry binding", b.binding.Run)
@@ -430,7 +423,6 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 		Link:     b.client.LinkState,
 		Guard:    b.guard.Stats,
 		Store:    b.store.Stats,
-		Adopted:  b.adopted.Load,
 	}
 	if b.registry != nil {
 		sources.Registry = b.registry.Stats

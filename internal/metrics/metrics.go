@@ -30,7 +30,6 @@ type Sources struct {
 	Nacos    func() nacos.Stats    // the client of a Nacos cluster
 	Guard    func() guard.Stats
 	Store    func() znode.StoreStats
-	Adopted  func() uint64 // nodes that changed hands although their sessions live
 }
 
 // New returns the registry of all metrics, those of Go and of the process
@@ -57,7 +56,6 @@ func New(s Sources) *prometheus.Registry {
 	collectNacos(reg, s.Nacos)
 	collectGuard(reg, s.Guard)
 	collectStore(reg, s.Store)
-	table(reg, s.Adopted, counter("nodes_adopted_total", "Providers registered again while their old session had no connection.", func(n uint64) float64 { return float64(n) }))
 	return reg
 }
 

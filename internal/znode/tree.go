@@ -21,12 +21,6 @@ type Config struct {
 	// asked under the lock, and only where one would refuse. Nil: none.
 	IgnoreACL func(path string) bool
 
-	// Abandoned says whether an ephemeral of a session may be taken over by a
-	// create of the same name: its owner has nobody to speak for it. It is asked
-	// under the lock, where a client's create of an ephemeral would fail with
-	// NodeExists. Nil: never, as in ZooKeeper.
-	Abandoned func(path string, owner int64) bool
-
 	// X509 says that clients may show certificates: x509 is then a scheme of ACLs.
 	X509 bool
 
@@ -46,10 +40,9 @@ type Tree struct {
 	now      func() time.Time
 	store    *Store
 	hook     Hook
-	lenient  func(path string) bool              // Config.IgnoreACL
-	lonely   func(path string, owner int64) bool // Config.Abandoned
-	enforce  bool                                // quotas
-	x509     bool                                // Config.X509
+	lenient  func(path string) bool // Config.IgnoreACL
+	enforce  bool                   // quotas
+	x509     bool                   // Config.X509
 	over     func(path string, hard bool)
 	open     *access // world:anyone:cdrwa
 	readOnly *access // world:anyone:r
@@ -90,7 +83,6 @@ func New(cfg Config) (*Tree, error) {
 	}
 	t.reserved = cfg.Reserved
 	t.hook = cfg.Hook
-	t.lonely = cfg.Abandoned
 	t.lenient, t.x509, t.enforce, t.over = cfg.IgnoreACL, cfg.X509, cfg.EnforceQuota, cfg.OverQuota
 	t.store = cfg.Store
 	t.now = cfg.Now

@@ -244,8 +244,8 @@ type Create struct {
 }
 
 // Create makes a node (spec 2.4, steps 5 to 11) and returns its final path and
-// its Stat. A name that exists and is owned by Config.Reserved, or is abandoned
-// (Config.Abandoned), is adopted: it changes hands in place, without NodeChildrenChanged, and with NodeDataChanged
+// its Stat. A name that exists and is owned by Config.Reserved is adopted: it
+// changes hands in place, without NodeChildrenChanged, and with NodeDataChanged
 // only if the data differs.
 //
 // Errors, in this order: BadArguments (null: MarshallingError), InvalidACL,
@@ -285,7 +285,7 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 	}
 	if old := t.nodes[path]; old != nil {
 		switch {
-		case !c.Sequential && (t.reserves(old) || x.abandoned(old, &c)):
+		case t.reserves(old) && !c.Sequential:
 			if len(t.quotas) > 0 {
 				if err := x.within(path, 0, int64(len(c.Data)-len(old.data))); err != nil {
 					return "", st, err
@@ -328,13 +328,6 @@ func unsound(path string) zkproto.Code {
 		return zkproto.MarshallingError
 	}
 	return zkproto.BadArguments
-}
-
-// abandoned reports whether a client's create of an ephemeral takes the place of
-// old.
-func (x *Tx) abandoned(old *node, c *Create) bool {
-	return x.tree.lonely != nil && x.origin.Kind == Operation && c.Kind == Ephemeral && old.kind == Ephemeral && old.owner != c.Owner &&
-		!x.leaving(old) && x.tree.lonely(old.path, old.owner)
 }
 
 // leaving reports whether n belongs to a session that is being cleaned up.

@@ -152,7 +152,9 @@ func (b *Binding) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	cfg := &b.cfg
 	if cfg.ServeAfter > 0 {
-		g.Go(func() error { return b.gate.giveUp(ctx, cfg.ServeAfter, func() bool { return cfg.ServeBlind || cfg.Guard.Picture() }) })
+		g.Go(func() error {
+			return b.gate.giveUp(ctx, cfg.ServeAfter, func() bool { return cfg.ServeBlind || cfg.Guard.Picture() })
+		})
 	}
 	g.Go(func() error { return b.pub.run(ctx) })
 	g.Go(func() error { return b.imp.run(ctx) })
