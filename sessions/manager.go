@@ -140,8 +140,10 @@ func (m *Manager) Create(timeout time.Duration, c Conn) (*Session, error) {
 // connection is closed without a word).
 func (m *Manager) Attach(ctx context.Context, id int64, passwd []byte, timeout time.Duration, c Conn) (*Session, error) {
 	for {
-		s, old, ended := m.tryAttach(id, passwd, timeout, c)
+		s, old, ended, robbed := m.tryAttach(id, passwd, timeout, c)
 		switch {
+		case robbed:
+			m.Expire(s)
 		case old != nil:
 			m.count.kicked.Add(1)
 			old.Kick("session moved to another connection")
@@ -163,20 +165,20 @@ func (m *Manager) Attach(ctx context.Context, id int64, passwd []byte, timeout t
 
 // tryAttach is one attempt to attach. It returns the session, or a connection
 // to kick before the next attempt, or a channel to wait for, or nothing:
-// expired.
-func (m *Manager) tryAttach(id int64, passwd []byte, timeout time.Duration, c Conn) (s *Session, old Conn, ended <-chan struct{}) {
+// expired. A session that was robbed is not attached, it has to be ended first.
+func (m *Manager) tryAttach(id int64, passwd []byte, timeout time.Duration, c Conn) (s *Session, old Conn, ended <-chan struct{}, robbed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s = m.table[id]
 	if s == nil {
-		return nil, nil, nil
+		return nil, nil, nil, false
 	}
 	if old = s.conn; old != nil {
 		s.bindLocked(nil)
-		return nil, old, nil
+		return nil, old, nil, false
 	}
 	if subtle.ConstantTimeCompare(passwd, s.Passwd()) != 1 {
-		return nil, nil, nil
+		return nil, nil, nil, false
 	}
 	if !s.open() {
 		w := m.waiting[id]
@@ -184,7 +186,10 @@ func (m *Manager) tryAttach(id int64, passwd []byte, timeout time.Duration, c Co
 			w = make(chan struct{})
 			m.waiting[id] = w
 		}
-		return nil, nil, w
+		return nil, nil, w, false
+	}
+	if s.robbed {
+		return s, nil, nil, true
 	}
 	s.timeout.Store(int64(timeout))
 	s.seen.Store(m.now())
@@ -194,7 +199,7 @@ func (m *Manager) tryAttach(id int64, passwd []byte, timeout time.Duration, c Co
 	if s.slot != noSlot && s.deadline() < m.queue.items[s.slot].at {
 		m.enqueueLocked(s, s.deadline())
 	}
-	return s, nil, nil
+	return s, nil, nil, false
 }
 
 // Detach says that c carries s no longer. The session lives on until its

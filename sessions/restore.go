@@ -11,6 +11,7 @@ type Kept struct {
 	Timeout time.Duration // negotiated last; within the bounds of now when it is restored
 	Epoch   uint32        // of its tenure
 	Zxid    int64         // of the transaction that opened it
+	Robbed  bool          // see Manager.Rob
 }
 
 // Restore brings back a session of an earlier life of this bridge: no connection
@@ -28,7 +29,7 @@ func (m *Manager) Restore(k Kept) (*Session, error) {
 		return nil, fmt.Errorf("session 0x%x is restored twice", uint64(k.ID))
 	}
 	now := m.now()
-	s := &Session{m: m, id: k.ID, born: now, epoch: max(k.Epoch, 1), incarnation: incarnation, bridge: bridge, slot: noSlot}
+	s := &Session{m: m, id: k.ID, born: now, epoch: max(k.Epoch, 1), incarnation: incarnation, bridge: bridge, robbed: k.Robbed, slot: noSlot}
 	s.timeout.Store(int64(min(max(k.Timeout, m.cfg.MinTimeout), m.cfg.MaxTimeout)))
 	s.seen.Store(now)
 	s.zxid.Store(k.Zxid)

@@ -41,8 +41,9 @@ type Session struct {
 	zxid atomic.Int64
 
 	// Guarded by m.mu.
-	conn Conn
-	slot int32 // place in m.queue, noSlot if it is not there
+	conn   Conn
+	robbed bool  // see Manager.Rob
+	slot   int32 // place in m.queue, noSlot if it is not there
 }
 
 // ID is the session's id, never 0.

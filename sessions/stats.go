@@ -18,12 +18,13 @@ type Stats struct {
 	Closed     uint64 // sessions ended by BeginEnd, so by their clients
 	Expired    uint64 // sessions ended for their silence
 	Spared     uint64 // sessions that were due and then not ended, whatever the reason
+	Robbed     uint64 // sessions that lost a node to somebody else (Manager.Rob)
 	Unanswered uint64 // questions to which the authority had no answer
 }
 
 // counters are the running totals in Stats.
 type counters struct {
-	created, restored, resumed, refused, kicked, closed, expired, spared, unanswered atomic.Uint64
+	created, restored, resumed, refused, kicked, closed, expired, spared, robbed, unanswered atomic.Uint64
 }
 
 // Stats returns a snapshot. Its cost does not depend on the number of sessions.
@@ -37,6 +38,7 @@ func (m *Manager) Stats() Stats {
 		Closed:     m.count.closed.Load(),
 		Expired:    m.count.expired.Load(),
 		Spared:     m.count.spared.Load(),
+		Robbed:     m.count.robbed.Load(),
 		Unanswered: m.count.unanswered.Load(),
 	}
 	m.mu.Lock()

@@ -52,6 +52,8 @@ type Bridge struct {
 
 	guard *guard.Guard
 
+	takeovers takeovers // nil where nothing is taken over
+
 	excesses excesses // of quotas; nil where they are not enforced
 
 	clients     net.Listener
@@ -114,6 +116,10 @@ func (b *Bridge) buildTree(cluster string) error {
 	tree := znode.Config{
 		Reserved: b.reservedSession(), Store: b.store, Hook: b.book,
 		IgnoreACL: b.ignoreACL(spaces), EnforceQuota: b.cfg.Server.EnforceQuota, X509: b.cfg.Server.TLS.Listen != "",
+	}
+	if b.cfg.Server.AdoptAbandoned {
+		b.takeovers = make(takeovers, 64)
+		tree.Abandoned, tree.TakenOver = b.abandoned, b.takeovers.add
 	}
 	if tree.EnforceQuota {
 		b.excesses = make(excesses, 1)
@@ -361,6 +367,9 @@ func (b *Bridge) Run(ctx context.Context) error {
 	start(&innerParts, inner, "reaper", b.reaper().Run)
 	if b.excesses != nil {
 		start(&innerParts, inner, "quota log", b.tellExcesses)
+	}
+	if b.takeovers != nil {
+		start(&innerParts, inner, "log of what is taken over", b.tellTakeovers)
 	}
 	start(&innerParts, inner, "guard", b.guard.Run)
 	start(&innerParts, inner, "registry client", b.client.Run)

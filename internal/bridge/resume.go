@@ -29,7 +29,7 @@ func (b *Bridge) resume() error {
 	log := b.log.With("component", "sessions")
 	kept, ended := 0, 0
 	for _, k := range b.tree.Sessions() {
-		s, err := b.sessions.Restore(sessions.Kept{ID: k.ID, Timeout: k.Timeout, Epoch: k.Epoch, Zxid: k.Zxid})
+		s, err := b.sessions.Restore(sessions.Kept{ID: k.ID, Timeout: k.Timeout, Epoch: k.Epoch, Zxid: k.Zxid, Robbed: k.Robbed})
 		if err != nil {
 			return err
 		}

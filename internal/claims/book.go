@@ -277,7 +277,8 @@ func (b *Book) created(c znode.Change, now time.Time) {
 	if g := b.standing[c.Path]; g != nil { // adopted: the node is the client's now
 		b.fallen(g)
 	}
-	if old := b.byPath[c.Path]; old != nil {
+	old := b.byPath[c.Path]
+	if old != nil {
 		b.drop(old, Urgent)
 	}
 	claim := &Claim{
@@ -295,6 +296,9 @@ func (b *Book) created(c znode.Change, now time.Time) {
 		claim.Held, claim.HeldSince = c.Why, b.cfg.Now()
 	}
 	fill(claim, loc, c.Data)
+	if old != nil && old.Address == claim.Address {
+		claim.First = min(claim.First, old.First) // the same address goes on, so it keeps its place
+	}
 	b.add(claim)
 }
 

@@ -60,6 +60,7 @@ func collectSessions(reg *prometheus.Registry, source func() sessions.Stats) {
 		counter("sessions_taken_over_total", "Connections closed because another took their session over.", func(s sessions.Stats) float64 { return float64(s.Kicked) }),
 		counter("sessions_closed_total", "Sessions ended by their clients.", func(s sessions.Stats) float64 { return float64(s.Closed) }),
 		counter("sessions_expired_total", "Sessions ended for their silence.", func(s sessions.Stats) float64 { return float64(s.Expired) }),
+		counter("sessions_robbed_total", "Sessions without a connection that lost a node to whoever registered it again.", func(s sessions.Stats) float64 { return float64(s.Robbed) }),
 		counter("sessions_spared_total", "Sessions that were due and then not ended.", func(s sessions.Stats) float64 { return float64(s.Spared) }),
 	)
 }
@@ -68,6 +69,7 @@ func collectTree(reg *prometheus.Registry, source func() znode.Stats) {
 	table(reg, source,
 		gauge("znodes", "Nodes in the tree.", func(s znode.Stats) float64 { return float64(s.Nodes) }),
 		gauge("ephemerals", "Ephemeral nodes, imported ones included.", func(s znode.Stats) float64 { return float64(s.Ephemerals) }),
+		counter("nodes_taken_over_total", "Providers registered again while their last session had no connection: the node changed hands.", func(s znode.Stats) float64 { return float64(s.TakenOver) }),
 		gauge("watches", "Watches set.", func(s znode.Stats) float64 { return float64(s.Watches()) }),
 		gauge("tree_bytes", "Bytes of paths and data.", func(s znode.Stats) float64 { return float64(s.DataSize) }),
 		gauge("zxid", "Last zxid.", func(s znode.Stats) float64 { return float64(s.Zxid) }),

@@ -15,12 +15,15 @@ type Session struct {
 	// Whole says that nothing of it can be missing, so it may be resumed. One that
 	// is not whole has to be ended before any client is served.
 	Whole bool
+	// Robbed says that a node of it was taken over by another session: it stays for
+	// what else it owns, but is told expired when its client comes back.
+	Robbed bool
 }
 
 // tenancy is a Session in the table.
 type tenancy struct {
 	zxid    int64
-	timeout int32 // ms
+	timeout int32 // ms; below 0: that of a robbed one
 	epoch   uint32
 }
 
@@ -119,12 +122,12 @@ func (t *Tree) RenewSession(id int64, timeout time.Duration) {
 	t.mu.RLock()
 	s, open := t.sessions[id]
 	t.mu.RUnlock()
-	if !open || s.timeout == ms {
+	if !open || s.timeout == ms || s.timeout < 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s, open = t.sessions[id]; !open {
+	if s, open = t.sessions[id]; !open || s.timeout < 0 {
 		return
 	}
 	s.timeout = ms
@@ -148,7 +151,10 @@ func (t *Tree) Sessions() []Session {
 	whole := t.store == nil || t.store.whole
 	list := make([]Session, 0, len(t.sessions))
 	for id, s := range t.sessions {
-		list = append(list, Session{ID: id, Timeout: time.Duration(s.timeout) * time.Millisecond, Epoch: s.epoch, Zxid: s.zxid, Whole: whole})
+		list = append(list, Session{
+			ID: id, Timeout: time.Duration(max(s.timeout, -s.timeout)) * time.Millisecond, Epoch: s.epoch, Zxid: s.zxid,
+			Whole: whole, Robbed: s.timeout < 0,
+		})
 	}
 	for id := range t.owners {
 		if _, open := t.sessions[id]; !open && id != t.reserved {

@@ -21,6 +21,16 @@ type Config struct {
 	// asked under the lock, and only where one would refuse. Nil: none.
 	IgnoreACL func(path string) bool
 
+	// Abandoned reports whether owner, a session, has lost path to whoever creates an
+	// ephemeral of that name: the node then changes hands, as an imported one does,
+	// instead of NodeExists. So told, owner must never be resumed: it would not know
+	// that a node of its own belongs to somebody else. It is asked under the lock and
+	// must not block. Nil: nobody ever has, as in ZooKeeper.
+	Abandoned func(path string, owner int64) bool
+	// TakenOver is told of each node that changed hands for it, under the lock; it
+	// must not block. Nil: nobody is told.
+	TakenOver func(path string, from, to int64)
+
 	// X509 says that clients may show certificates: x509 is then a scheme of ACLs.
 	X509 bool
 
@@ -44,8 +54,10 @@ type Tree struct {
 	enforce  bool                   // quotas
 	x509     bool                   // Config.X509
 	over     func(path string, hard bool)
-	open     *access // world:anyone:cdrwa
-	readOnly *access // world:anyone:r
+	forsaken func(path string, owner int64) bool // Config.Abandoned
+	taken    func(path string, from, to int64)   // Config.TakenOver
+	open     *access                             // world:anyone:cdrwa
+	readOnly *access                             // world:anyone:r
 	root     *node
 
 	mu sync.RWMutex
@@ -62,6 +74,7 @@ type Tree struct {
 	quotas     map[string]*quota  // by the path that they are about
 	dataSize   int64
 	ephemerals int
+	takeovers  uint64
 	watches    watchTable
 	tx         Tx    // the transaction being staged, its memory reused
 	askAt      int64 // zxid at which the Store is asked to reserve more
@@ -84,6 +97,7 @@ func New(cfg Config) (*Tree, error) {
 	t.reserved = cfg.Reserved
 	t.hook = cfg.Hook
 	t.lenient, t.x509, t.enforce, t.over = cfg.IgnoreACL, cfg.X509, cfg.EnforceQuota, cfg.OverQuota
+	t.forsaken, t.taken = cfg.Abandoned, cfg.TakenOver
 	t.store = cfg.Store
 	t.now = cfg.Now
 	if t.now == nil {
@@ -341,7 +355,7 @@ func (t *Tree) Stats() Stats {
 	defer t.mu.RUnlock()
 	return Stats{
 		Zxid: t.zxid, Durable: t.Durable(), Nodes: len(t.nodes), Ephemerals: t.ephemerals,
-		SessionsWithEphemeral: len(t.owners), DataSize: t.dataSize,
+		TakenOver: t.takeovers, SessionsWithEphemeral: len(t.owners), DataSize: t.dataSize,
 		DataWatches: t.watches.data.watches, DataWatchPaths: t.watches.data.spots, DataWatchers: t.watches.data.holders,
 		ChildWatches: t.watches.child.watches,
 	}
@@ -351,14 +365,15 @@ func (t *Tree) Stats() Stats {
 type Stats struct {
 	Zxid                  int64 // last processed
 	Durable               int64
-	Nodes                 int   // real nodes, the four system nodes included; ZooKeeper shows one more (the root's alias)
-	Ephemerals            int   // imported nodes included
-	SessionsWithEphemeral int   // the bridge itself included while it has imported nodes
-	DataSize              int64 // bytes of paths and data: approximate_data_size
-	DataWatches           int   // (connection, path) pairs in the data table
-	ChildWatches          int   // the same in the child table
-	DataWatchPaths        int   // paths with a watch in the data table
-	DataWatchers          int   // connections with a watch in the data table
+	Nodes                 int    // real nodes, the four system nodes included; ZooKeeper shows one more (the root's alias)
+	Ephemerals            int    // imported nodes included
+	TakenOver             uint64 // nodes of sessions that lost them to a create: Config.Abandoned
+	SessionsWithEphemeral int    // the bridge itself included while it has imported nodes
+	DataSize              int64  // bytes of paths and data: approximate_data_size
+	DataWatches           int    // (connection, path) pairs in the data table
+	ChildWatches          int    // the same in the child table
+	DataWatchPaths        int    // paths with a watch in the data table
+	DataWatchers          int    // connections with a watch in the data table
 }
 
 // Watches is mntr's watch_count: both tables.

@@ -63,6 +63,7 @@ type Tx struct {
 	changes []Change
 	undo    []undo
 	steps   []step // events of operations, in order
+	taken   []takeover
 	bound   []owed // directories in which the Hook or a binding changed children
 }
 
@@ -153,6 +154,7 @@ func (x *Tx) commit() {
 		}
 		t.store.spent()
 	}
+	x.tellTakeovers()
 	x.settleDirectories()
 	if len(t.watches.spots) == 0 {
 		return
@@ -208,7 +210,7 @@ func (x *Tx) end() {
 	}
 	*x = Tx{
 		effects: reuse(x.effects), changes: reuse(x.changes), undo: reuse(x.undo),
-		steps: reuse(x.steps), bound: reuse(x.bound),
+		steps: reuse(x.steps), bound: reuse(x.bound), taken: reuse(x.taken),
 	}
 }
 
@@ -246,7 +248,8 @@ type Create struct {
 // Create makes a node (spec 2.4, steps 5 to 11) and returns its final path and
 // its Stat. A name that exists and is owned by Config.Reserved is adopted: it
 // changes hands in place, without NodeChildrenChanged, and with NodeDataChanged
-// only if the data differs.
+// only if the data differs. So is, by an ephemeral, one whose session has lost it
+// (Config.Abandoned).
 //
 // Errors, in this order: BadArguments (null: MarshallingError), InvalidACL,
 // NoNode, NoAuth, BadArguments, NodeExists, NoChildrenForEphemerals,
@@ -294,10 +297,15 @@ func (x *Tx) Create(c Create) (path string, st zkproto.Stat, err error) {
 			if err := x.storable(c.Kind); err != nil {
 				return "", st, err
 			}
-			e.Kind = EffectAdopt
-			x.fresh(&e)
-			e.Pzxid = x.zxid
-			x.adopt(&e, old, acl)
+			x.inherit(&e, old, acl)
+			return path, old.stat(), nil
+		case x.abandoned(old, &c):
+			if len(t.quotas) > 0 {
+				if err := x.within(path, 0, int64(len(c.Data)-len(old.data))); err != nil {
+					return "", st, err
+				}
+			}
+			x.takeOver(&e, old, acl)
 			return path, old.stat(), nil
 		case x.leaving(old):
 			x.remove(old, false)
