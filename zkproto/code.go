@@ -16,7 +16,7 @@ const (
 	ConnectionLoss               Code = -4 // never sent
 	MarshallingError             Code = -5 // the body cannot be decoded
 	Unimplemented                Code = -6
-	OperationTimeout             Code = -7 // never sent
+	OperationTimeout             Code = -7 // ZooKeeper never sends it; the bridge does while its disk takes nothing
 	BadArguments                 Code = -8
 	UnknownSession               Code = -12
 	NewConfigNoQuorum            Code = -13

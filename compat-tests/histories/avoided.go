@@ -20,6 +20,9 @@ func Avoided() []Avoidance {
 		{"ACLs in a root with `acl: ignore`", "no root is set so"},
 		{"The end of a session with more than 256 ephemeral nodes", "no session has that many"},
 		{"After a restart", "nothing restarts"},
+		{"After a restart of the machine", "nothing restarts"},
+		{"While the disk takes no data", "it has room"},
+		{"A provider whose old session has no connection", "no node is a provider's"},
 		{"Changes sent behind a setACL, or behind a container that is said to be ephemeral", "not sent at once, see Request.alone and Request.writes"},
 	}
 }

@@ -38,17 +38,21 @@ const (
 	titleSession = "createSession"
 	titleMany    = "The end of a session with more than 256 ephemeral nodes"
 	titleRestart = "After a restart"
+	titleOrphan  = "A provider whose old session has no connection"
 )
 
 // Untold are the headings in differences.md that no script shows, and why: what
 // stops a real server cannot be played against one.
 func Untold() map[string]string {
 	return map[string]string{
-		"createTTL, quotas and multiRead that ZooKeeper stops of":                          "they stop the control",
-		"Quotas after a restart":                                                           "ZooKeeper's stats depend on when it took its last snapshot",
-		"Containers in directories of services":                                            "the control has none",
-		"TTL nodes when extended types are switched off":                                   "needs another setting after a restart",
-		"ACLs in a root with `acl: ignore`":                                                "the control has no such setting",
+		"createTTL, quotas and multiRead that ZooKeeper stops of": "they stop the control",
+		"Quotas after a restart":                                  "ZooKeeper's stats depend on when it took its last snapshot",
+		"Containers in directories of services":                   "the control has none",
+		"TTL nodes when extended types are switched off":          "needs another setting after a restart",
+		"ACLs in a root with `acl: ignore`":                       "the control has no such setting",
+		titleOrphan:                                               "whether the control has seen yet that a connection was cut is left to chance; internal/bridge tests it",
+		"After a restart of the machine":                          "the control cannot tell it from another one",
+		"While the disk takes no data":                            "it ends the control",
 		"Changes sent behind a setACL, or behind a container that is said to be ephemeral": "what the control answers depends on how fast it is",
 	}
 }
@@ -130,24 +134,14 @@ func Differences() []Difference {
 600 NodeDeleted with 3 zxids, 1 NodeChildrenChanged
 `},
 		{Script: "restart-sessions", Title: titleRestart, Real: `
-> connect timeout=30000 session=session of A passwd=its own readOnly=false
-< connected 37 bytes version=0 timeout=30000 session=session of A passwd=16 bytes readOnly=false
-> 1 getChildren "/wire"
 < 1 getChildren zxid=+5 ok ["a" "b"]
 `, Ours: `
-> connect timeout=30000 session=session of A passwd=its own readOnly=false
-< connected 37 bytes version=0 timeout=0 session=0 passwd=16 bytes, all zero readOnly=false
-> 1 getChildren "/wire"
-< closed
+< 1 getChildren zxid=later ok ["a" "b"]
 `},
 		{Script: "restart-sessions", Title: titleRestart, Real: `
 < 1 getChildren2 zxid=later ok ["a" "b"] {c=+3 m=+3 p=+5 times=now,now v=0 cv=2 av=0 owner=0 len=1 children=2}
-> 2 exists "/wire/a"
-< 2 exists zxid=later ok {c=+4 m=+4 p=+4 times=now,now v=0 cv=0 av=0 owner=session of A len=1 children=0}
 `, Ours: `
-< 1 getChildren2 zxid=later ok [] {c=+3 m=+3 p=later times=now,now v=0 cv=128 av=0 owner=0 len=1 children=0}
-> 2 exists "/wire/a"
-< 2 exists zxid=later -101 (no node)
+< 1 getChildren2 zxid=later ok ["a" "b"] {c=+3 m=+3 p=later times=now,now v=0 cv=126 av=0 owner=0 len=1 children=2}
 `},
 		{Script: "restart-watches", Title: titleRestart, Real: `
 > -8 setWatches data=["/wire/n"] exist=["/wire/no"] child=["/wire"]
