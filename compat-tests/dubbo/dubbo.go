@@ -95,7 +95,7 @@ func (v Version) start(tb testing.TB, p scenario.Place, options ...string) *apps
 // Provider starts a provider; further options are the application's.
 func (v Version) Provider(tb testing.TB, p scenario.Place, options ...string) *apps.App {
 	tb.Helper()
-	args := []string{"provider", "app=" + providerApp, "host=" + control.ProviderIP, fmt.Sprintf("port=%d", p.Port)}
+	args := []string{"provider", "app=" + providerApp, "host=" + p.Address(), fmt.Sprintf("port=%d", p.Port)}
 	if p.ZooKeeper != "" {
 		args = append(args, "zookeeper="+p.ZooKeeper)
 	}

@@ -143,13 +143,13 @@ func (r *Run) End(tb testing.TB, p *apps.App) {
 	if err := p.End(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	r.fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
+	r.Fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
 }
 
 // Kill kills a provider with SIGKILL.
 func (r *Run) Kill(tb testing.TB, p *apps.App) {
 	tb.Helper()
-	r.fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
+	r.Fact(observer.Event{Kind: observer.ProcessEnded, Address: r.family.Address(p.Port)})
 	if err := p.Kill(); err != nil {
 		tb.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func (r *Run) Kill(tb testing.TB, p *apps.App) {
 // observer. The registry may take limit to be complete again.
 func (r *Run) RegistryAway(tb testing.TB, process control.RegistryProcess, limit time.Duration, during func()) {
 	tb.Helper()
-	r.fact(observer.Event{Kind: observer.RegistryDown})
+	r.Fact(observer.Event{Kind: observer.RegistryDown})
 	if err := process.StopRegistry(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -167,11 +167,11 @@ func (r *Run) RegistryAway(tb testing.TB, process control.RegistryProcess, limit
 	if err := process.StartRegistry(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	r.fact(observer.Event{Kind: observer.RegistryUp, Timeout: limit})
+	r.Fact(observer.Event{Kind: observer.RegistryUp, Timeout: limit})
 }
 
-// fact tells the observer what the test did.
-func (r *Run) fact(e observer.Event) {
+// Fact tells the observer what the test did.
+func (r *Run) Fact(e observer.Event) {
 	if r.Watch != nil {
 		r.Watch.Record(e)
 	}
@@ -208,6 +208,9 @@ func (r *Run) Port(tb testing.TB, label string) int {
 
 // Addr is the host:port of the applications' connect strings.
 func (r *Run) Addr() string { return r.relay.Addr() }
+
+// Relay is between the applications and the server.
+func (r *Run) Relay() *control.Relay { return r.relay }
 
 // Dir is where the run's applications put their files.
 func (r *Run) Dir() string { return r.dir }
@@ -308,7 +311,7 @@ func (r *Run) awaitTree(tb testing.TB, limit time.Duration, good func(lines []st
 func (r *Run) restart(tb testing.TB) {
 	tb.Helper()
 	before := r.relay.Connections()
-	r.fact(observer.Event{Kind: observer.ServerDown})
+	r.Fact(observer.Event{Kind: observer.ServerDown})
 	r.relay.Refuse()
 	if err := r.Target.Restart(tb.Context()); err != nil {
 		tb.Fatalf("%s: restart: %v", r.Target.Name(), err)
@@ -327,7 +330,7 @@ func (r *Run) restart(tb testing.TB) {
 		}
 		time.Sleep(10 * time.Millisecond) // between two looks
 	}
-	r.fact(observer.Event{Kind: observer.ServerUp, Timeout: restartLimit})
+	r.Fact(observer.Event{Kind: observer.ServerUp, Timeout: restartLimit})
 }
 
 // step does something and records what the consumer showed meanwhile, a call

@@ -70,8 +70,8 @@ func (w *Watch) Record(e observer.Event) {
 	w.facts = append(w.facts, e)
 }
 
-// history is everything seen so far, by the program and by the test.
-func (w *Watch) history(tb testing.TB) []observer.Event {
+// History is everything seen so far, by the program and by the test.
+func (w *Watch) History(tb testing.TB) []observer.Event {
 	tb.Helper()
 	file, err := os.Open(w.file)
 	if err != nil {
@@ -92,7 +92,7 @@ func (w *Watch) history(tb testing.TB) []observer.Event {
 func (w *Watch) Arrival(tb testing.TB, side observer.Side, address string, limit time.Duration) (time.Duration, error) {
 	tb.Helper()
 	for end := time.Now().Add(limit); ; {
-		arrivals := observer.Judge(w.history(tb), observer.Limits{}).Arrivals
+		arrivals := observer.Judge(w.History(tb), observer.Limits{}).Arrivals
 		for i := len(arrivals) - 1; i >= 0; i-- {
 			if arrivals[i].Side == side && arrivals[i].Address == address {
 				return arrivals[i].After, nil
@@ -117,7 +117,7 @@ func (w *Watch) finish(tb testing.TB, dir string) observer.Report {
 			tb.Errorf("stop the observer: %v", err)
 		}
 	}
-	history := w.history(tb)
+	history := w.History(tb)
 	keep(tb, filepath.Join(dir, "history.jsonl"), history)
 	report := observer.Judge(history, observer.Limits{})
 	for _, f := range report.Faults {
