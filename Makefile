@@ -35,7 +35,7 @@ fuzz: ## each fuzz target for FUZZ (5s; FUZZ=1h for a night)
 bench: build ## beside a real ZooKeeper, in one run
 	$(GO) run ./compat-tests/bench
 
-load: build ## 100,000 sessions in memory, slow readers, storms; then 18,000 over TCP beside a real ZooKeeper
+load: build ## 100,000 sessions in memory, their expiry at once, slow readers, storms; then 18,000 over TCP beside a real ZooKeeper
 	$(GO) test -count=1 -timeout 30m -v -run TestLoad ./internal/server -load
 	$(GO) run ./compat-tests/bench --servers zkbridge,zookeeper --cases idle,storm --sessions 18000 --rounds 1 --json .cache/load.json
 
