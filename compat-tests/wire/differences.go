@@ -138,11 +138,6 @@ func Differences() []Difference {
 `, Ours: `
 < 1 getChildren zxid=later ok ["a" "b"]
 `},
-		{Script: "restart-sessions", Title: titleRestart, Real: `
-< 1 getChildren2 zxid=later ok ["a" "b"] {c=+3 m=+3 p=+5 times=now,now v=0 cv=2 av=0 owner=0 len=1 children=2}
-`, Ours: `
-< 1 getChildren2 zxid=later ok ["a" "b"] {c=+3 m=+3 p=later times=now,now v=0 cv=126 av=0 owner=0 len=1 children=2}
-`},
 		{Script: "restart-watches", Title: titleRestart, Real: `
 > -8 setWatches data=["/wire/n"] exist=["/wire/no"] child=["/wire"]
 < -8 setWatches zxid=later ok

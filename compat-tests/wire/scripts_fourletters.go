@@ -178,6 +178,7 @@ func hexID(c *Conn) string { return fmt.Sprintf("0x%x", uint64(c.ID)) }
 
 // connectionLines are the line of a's connection and one for those without a
 // session, times and addresses replaced.
+// sent is counted when the bytes are out, so a server that is slow to write may say one less.
 func connectionLines(text string, a *Conn) string {
 	var own, bare string
 	last := ""
@@ -186,7 +187,7 @@ func connectionLines(text string, a *Conn) string {
 		line = regexp.MustCompile(`/[0-9a-f.:]+\[`).ReplaceAllString(line, "/ADDRESS[")
 		switch {
 		case strings.Contains(line, "sid="+hexID(a)+","):
-			own = regexp.MustCompile(`(est=|lresp=|lat=|lzxid=0x)(?:[0-9a-e][0-9a-f]*)`).ReplaceAllString(strings.Replace(line, hexID(a), "A", 1), "${1}N")
+			own = regexp.MustCompile(`(sent=|ADDRESS\[|est=|lresp=|lat=|lzxid=0x)(?:[0-9a-e][0-9a-f]*)`).ReplaceAllString(strings.Replace(line, hexID(a), "A", 1), "${1}N")
 		case !strings.Contains(line, "sid=") && line != "\n":
 			bare = numbers.ReplaceAllString(line, "N")
 		}

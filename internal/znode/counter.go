@@ -3,8 +3,8 @@ package znode
 import "math"
 
 // counterBlock is how many creates are reserved at a time for a directory in
-// which ephemerals come and go: those are not in the Store, but after a restart
-// no sequence number may come twice.
+// which sequential ephemerals come and go: those need not be on disk when they are
+// told, but even after the end of the machine no sequence number may come twice.
 const counterBlock = 64
 
 // reserveCounter makes sure that the next create under parent is covered, and

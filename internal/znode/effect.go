@@ -25,8 +25,8 @@ func (x *Tx) add(e *Effect, parent *node, acl *access, sequential, bound bool) *
 		if !bound || !x.tree.failing() { // directories of imports need not wait for a disk that is full
 			gate = x.zxid
 		}
-	} else if g := x.reserveCounter(parent); sequential {
-		gate = g
+	} else if sequential {
+		gate = x.reserveCounter(parent)
 	}
 	x.fresh(e)
 	e.Creates, e.Pzxid = parent.creates, parent.pzxid
@@ -55,6 +55,9 @@ func (x *Tx) create(e *Effect, parent *node, acl *access, gate int64, bound bool
 		x.count(n.path, 1, int64(len(n.data)), gate)
 	}
 	x.record(e, gate)
+	if e.passing {
+		x.children(parent)
+	}
 	x.changed(Created, n)
 	x.steps = append(x.steps, step{typ: zkproto.EventCreated, path: n.path, acl: acl, gate: gate})
 	x.childrenChanged(parent, gate, bound)
@@ -118,6 +121,9 @@ func (x *Tx) delete(e *Effect, n *node, bound bool) {
 		x.count(n.path, -1, -int64(len(n.data)), gate)
 	}
 	x.record(e, gate)
+	if e.passing {
+		x.children(parent)
+	}
 	x.changed(Deleted, n)
 	x.steps = append(x.steps, step{typ: zkproto.EventDeleted, path: n.path, acl: n.acl, gate: gate})
 	x.childrenChanged(parent, gate, bound)
@@ -217,6 +223,12 @@ func (x *Tx) childrenChanged(n *node, gate int64, bound bool) {
 	x.bound = append(x.bound, owed{n: n, gate: gate})
 }
 
+// children keeps what an imported node has done to its parent.
+func (x *Tx) children(parent *node) {
+	x.effects = append(x.effects, Effect{Kind: EffectChildren, Node: Ephemeral, Path: parent.path, Creates: parent.creates, Pzxid: parent.pzxid})
+	x.stored = true
+}
+
 // persistent reports whether the effect outlives sessions.
 func (e *Effect) persistent() bool { return e.Node != Ephemeral }
 
@@ -273,6 +285,11 @@ func (x *Tx) apply(e *Effect) error {
 		x.hold(e, n)
 	case EffectCounter:
 		x.counter(e, n)
+	case EffectChildren:
+		x.save(n)
+		n.creates, n.pzxid = e.Creates, e.Pzxid
+		x.effects = append(x.effects, *e)
+		x.stored = true
 	default:
 		return errMisfit
 	}

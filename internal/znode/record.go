@@ -143,7 +143,7 @@ func appendEffect(dst []byte, e *Effect) []byte {
 		for _, v := range []int64{e.Owner, e.Czxid, e.Mzxid, e.Pzxid, e.Ctime, e.Mtime, int64(e.Version), int64(e.Aversion), int64(e.Creates), int64(e.Reserved)} {
 			dst = binary.AppendVarint(dst, v)
 		}
-	case EffectDelete:
+	case EffectDelete, EffectChildren:
 		dst = binary.AppendVarint(dst, e.Pzxid)
 		dst = binary.AppendVarint(dst, int64(e.Creates))
 	case EffectData:
@@ -285,7 +285,7 @@ func (r *records) effect() Effect {
 		e.Czxid, e.Mzxid, e.Pzxid = r.varint(), r.varint(), r.varint()
 		e.Ctime, e.Mtime = r.varint(), r.varint()
 		e.Version, e.Aversion, e.Creates, e.Reserved = r.int32(), r.int32(), r.int32(), r.int32()
-	case EffectDelete:
+	case EffectDelete, EffectChildren:
 		e.Pzxid, e.Creates = r.varint(), r.int32()
 	case EffectData:
 		e.Data, e.Mzxid, e.Mtime, e.Version = r.data(), r.varint(), r.varint(), r.int32()

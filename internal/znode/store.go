@@ -249,6 +249,12 @@ func (s *Store) judge() error {
 	s.whole = marked && s.format >= 3 && (s.ended || sameBoot)
 	if s.whole {
 		s.start = s.spentLast // whatever was shown, the file knows it
+		return nil
+	}
+	for _, n := range s.image.nodes {
+		if n.reserved > n.creates { // names may have been given out that the file does not know
+			n.creates, n.pzxid = n.reserved, max(s.start, s.image.zxid)+1 // by the start
+		}
 	}
 	return nil
 }

@@ -152,9 +152,6 @@ func (t *Tree) restarted() {
 	for path, n := range t.nodes {
 		n.applied, n.childrenApplied = x.zxid, x.zxid
 		n.gate, n.counterGate = 0, 0 // it was read from the disk
-		if n.reserved > 0 {          // ephemerals came here, and went with the old process
-			n.creates, n.pzxid = max(n.creates, n.reserved), x.zxid
-		}
 		if !systemPath(path) {
 			paths = append(paths, path)
 		}

@@ -15,16 +15,17 @@ type EffectKind uint8
 
 // The effects. Their numbers are part of the Store's format.
 const (
-	EffectCreate  EffectKind = 1  // Path appears, with Data, ACL, Owner and its Stat
-	EffectDelete  EffectKind = 2  // Path goes
-	EffectData    EffectKind = 3  // Data, Version, Mzxid, Mtime
-	EffectACL     EffectKind = 4  // ACL, Aversion
-	EffectAdopt   EffectKind = 5  // Path, an imported node so far, is as all fields say
-	EffectCounter EffectKind = 6  // after a restart Path's create counter starts at Reserved or above
-	EffectNode    EffectKind = 7  // snapshot: Path is as all fields say, its parent is not touched
-	EffectSession EffectKind = 8  // session Owner is open: since Czxid, with a timeout of Version ms, in its epoch Reserved
-	EffectEnd     EffectKind = 9  // session Owner is over
-	EffectHold    EffectKind = 10 // Path belongs to the reserved session from now on, because of Why
+	EffectCreate   EffectKind = 1  // Path appears, with Data, ACL, Owner and its Stat
+	EffectDelete   EffectKind = 2  // Path goes
+	EffectData     EffectKind = 3  // Data, Version, Mzxid, Mtime
+	EffectACL      EffectKind = 4  // ACL, Aversion
+	EffectAdopt    EffectKind = 5  // Path, an imported node so far, is as all fields say
+	EffectCounter  EffectKind = 6  // after a restart Path's create counter starts at Reserved or above
+	EffectNode     EffectKind = 7  // snapshot: Path is as all fields say, its parent is not touched
+	EffectSession  EffectKind = 8  // session Owner is open: since Czxid, with a timeout of Version ms, in its epoch Reserved
+	EffectEnd      EffectKind = 9  // session Owner is over
+	EffectHold     EffectKind = 10 // Path belongs to the reserved session from now on, because of Why
+	EffectChildren EffectKind = 11 // a child of Path that is not kept came or went: Creates, Pzxid
 )
 
 // Effect is one change of one node. Of the fields only those count that its
