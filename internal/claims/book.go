@@ -164,7 +164,11 @@ func (b *Book) Load(tree *znode.Tree) error {
 		return errors.New("the book of claims is loaded already")
 	}
 	b.tree = tree
+	sessions := tree.Sessions()
 	tree.Arm(func(v *znode.View) {
+		for _, s := range sessions {
+			b.tenures[s.ID] = b.tenureOf(s.ID, s.Epoch, s.Zxid)
+		}
 		b.walk(v, "/")
 		b.touched = b.touched[:0] // nothing is imported yet
 		b.tell()
@@ -208,7 +212,7 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 		c := &changes[i]
 		switch c.Kind {
 		case znode.SessionOpened:
-			b.tenures[c.Owner] = b.tenureOf(c)
+			b.tenures[c.Owner] = b.tenureOf(c.Owner, 1, c.Zxid)
 		case znode.SessionClosed:
 			delete(b.tenures, c.Owner)
 		case znode.Created, znode.Adopted:
@@ -231,9 +235,9 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 
 // tenureOf is the tenure of a session that was opened: by us, in this life or an
 // earlier one.
-func (b *Book) tenureOf(c *znode.Change) Tenure {
-	t := Tenure{Epoch: 1, Zxid: c.Zxid, Bridge: b.cfg.Bridge, Incarnation: b.cfg.Incarnation}
-	if born := uint32(uint64(c.Owner)>>32) & (1<<24 - 1); born < t.Incarnation { // the id says it
+func (b *Book) tenureOf(session int64, epoch uint32, zxid int64) Tenure {
+	t := Tenure{Epoch: max(epoch, 1), Zxid: zxid, Bridge: b.cfg.Bridge, Incarnation: b.cfg.Incarnation}
+	if born := uint32(uint64(session)>>32) & (1<<24 - 1); born < t.Incarnation { // the id says it
 		t.Incarnation = born
 	}
 	return t

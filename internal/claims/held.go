@@ -62,30 +62,47 @@ func (b *Book) Vouched(path string) bool {
 	return c != nil && c.Refused == ""
 }
 
-// Vouching gives the services that a session has claims of, and for each the
-// sessions that have any: who is asked about when it is silent. A session with
-// none has an empty list.
-func (b *Book) Vouching(session int64) (services map[registryclient.Service][]int64) {
+// Claimed reports whether somebody of ZooKeeper's side has a claim of the path.
+func (b *Book) Claimed(path string) (yes bool) {
+	b.tree.View(func(*znode.View) { yes = b.byPath[path] != nil })
+	return yes
+}
+
+// Vouching gives the services that a session has claims of which can be
+// published.
+func (b *Book) Vouching(session int64) (services []registryclient.Service) {
 	b.tree.View(func(v *znode.View) {
+		if b.owned[session] == 0 {
+			return
+		}
+		seen := make(map[registryclient.Service]bool)
 		for _, path := range v.Ephemerals(session, "") {
-			c := b.byPath[path]
-			if c == nil || c.Refused != "" || services[c.Service] != nil {
-				continue
+			if c := b.byPath[path]; c != nil && c.Refused == "" && !seen[c.Service] {
+				seen[c.Service] = true
+				services = append(services, c.Service)
 			}
-			if services == nil {
-				services = make(map[registryclient.Service][]int64)
-			}
-			owners := make([]int64, 0, len(b.services[c.Service].local))
-			for l := range b.services[c.Service].local {
-				if l.Held == "" && l.Owner != 0 {
-					owners = append(owners, l.Owner)
-				}
-			}
-			slices.Sort(owners)
-			services[c.Service] = slices.Compact(owners)
 		}
 	})
 	return services
+}
+
+// Owners gives the sessions that have claims of a service which can be published,
+// in order.
+func (b *Book) Owners(svc registryclient.Service) (sessions []int64) {
+	b.tree.View(func(*znode.View) {
+		s := b.services[svc]
+		if s == nil {
+			return
+		}
+		sessions = make([]int64, 0, len(s.local))
+		for c := range s.local {
+			if c.Held == "" && c.Owner != 0 {
+				sessions = append(sessions, c.Owner)
+			}
+		}
+	})
+	slices.Sort(sessions)
+	return slices.Compact(sessions)
 }
 
 // Providers gives the sessions with claims that can be published, in no order.
@@ -112,16 +129,23 @@ func (b *Book) Local(svc registryclient.Service, at string) (yes bool) {
 	return yes
 }
 
-// Size is how many instances a service has: claims of ZooKeeper's side and what
-// the registry lists or is held of it.
-func (b *Book) Size(svc registryclient.Service) (n int) {
+// Size is how many ips and ports a service has in all: of ZooKeeper's side, and
+// what the registry lists or is held of it.
+func (b *Book) Size(svc registryclient.Service) int {
+	at := make(map[string]struct{})
 	b.tree.View(func(*znode.View) {
-		if s := b.services[svc]; s != nil {
-			n = len(s.local)
-			if s.imported != nil {
-				n += len(s.imported.list)
+		s := b.services[svc]
+		if s == nil {
+			return
+		}
+		for c := range s.local {
+			at[c.At] = struct{}{}
+		}
+		if s.imported != nil {
+			for _, r := range s.imported.list {
+				at[r.at] = struct{}{}
 			}
 		}
 	})
-	return n
+	return len(at)
 }

@@ -70,7 +70,7 @@ func (g *Guard) load(file string, now time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, in := range p.Instances {
-		g.hold(s, claims.Endpoint(in), in, fromEarly, "the registry has not confirmed it since the start", now)
+		g.hold(s, claims.Endpoint(in), in, verdict{class: fromEarly, why: "the registry has not confirmed it since the start"}, now)
 	}
 	g.apply(s)
 	return len(p.Instances)

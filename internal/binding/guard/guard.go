@@ -126,26 +126,31 @@ type Guard struct {
 	mu sync.Mutex
 
 	// guarded by mu
-	beat      time.Time           // the last time that we know that we ran
-	stallEnd  time.Time           // of the last stall
-	stallFor  time.Duration       // how long it took
-	extended  map[int64]extension // sessions whose deadline was extended
-	ending    map[int64]string    // sessions whose addresses are to be held, and why
-	silence   census              // the last count
-	gone      map[registryclient.Service][]time.Time
-	goneAll   []time.Time
-	linked    time.Time // since when the link is up again after it was lost
-	down      bool
-	items     map[string]*item
-	news      map[string]*news // what is to be told in the log
-	ledgers   map[registryclient.Service][]time.Time
-	ledger    []time.Time
-	services  map[registryclient.Service]*service
-	listed    int // instances that the registry lists in all
-	probing   int
-	ended     map[Evidence]uint64
-	unwritten map[*service]struct{}
-	complete  bool // there is a whole picture on disk
+	beat       time.Time           // the last time that we know that we ran
+	stallEnd   time.Time           // of the last stall
+	stallFor   time.Duration       // how long it took
+	extended   map[int64]extension // sessions whose deadline was extended
+	ending     map[int64]string    // sessions whose addresses are to be held, and why
+	silence    census              // the last count
+	gone       map[registryclient.Service][]time.Time
+	goneAll    []time.Time
+	linked     time.Time // since when the link is up again after it was lost
+	down       bool
+	items      map[string]*item
+	news       map[string]*news                                // what is to be told in the log
+	ledgers    map[registryclient.Service]map[string]time.Time // endpoints that went without evidence, and when
+	ledger     []time.Time                                     // of all of them
+	lasts      []time.Time                                     // services that lost their last address without evidence
+	objections []time.Time                                     // addresses that were not allowed to go at once
+	published  map[string]int                                  // by cluster of bridges: what the registry lists of theirs
+	lost       map[string][]time.Time                          // and what it took back
+	passed     map[int64]time.Time                             // sessions that are over and whose addresses go
+	services   map[registryclient.Service]*service
+	listed     int // instances that the registry lists in all
+	probing    int
+	ended      map[Evidence]uint64
+	unwritten  map[*service]struct{}
+	complete   bool // there is a whole picture on disk
 
 	stalls, extensions, probes, answers, refusals, diskErrors atomic.Uint64
 }
@@ -183,7 +188,7 @@ func New(cfg Config) (*Guard, error) {
 		extended: make(map[int64]extension), ending: make(map[int64]string),
 		gone:  make(map[registryclient.Service][]time.Time),
 		items: make(map[string]*item), news: make(map[string]*news),
-		ledgers:  make(map[registryclient.Service][]time.Time),
+		ledgers: make(map[registryclient.Service]map[string]time.Time), published: make(map[string]int), lost: make(map[string][]time.Time), passed: make(map[int64]time.Time),
 		services: make(map[registryclient.Service]*service),
 		ended:    make(map[Evidence]uint64), unwritten: make(map[*service]struct{}),
 	}, nil
@@ -229,8 +234,9 @@ func (g *Guard) Run(ctx context.Context) error {
 			last = now
 			g.tell()
 			g.write()
-			g.review(ctx, now, &probes)
+			g.review(now)
 		}
+		g.probe(ctx, now, &probes)
 	}
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,10 @@ type item struct {
 	refused  int       // probes in a row
 	kept     bool      // by an operator: only a new claim, a delete or the operator ends it
 	probing  bool
+
+	publisher string // the cluster of bridges that published it; "": it registered itself
+	open      bool   // judged again after settle
+	objected  bool   // one of Guard.objections
 
 	path       string // of a claim of ZooKeeper's side
 	generation claims.Generation
@@ -96,11 +101,13 @@ func (g *Guard) Drop(key string) error {
 // collect notes what the book holds of ZooKeeper's side.
 func (g *Guard) collect(now time.Time) {
 	held := g.cfg.Book.Held()
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	there := make(map[string]bool, len(held))
 	for _, h := range held {
 		there[h.Path] = true
+	}
+	var gone []*item
+	g.mu.Lock()
+	for _, h := range held {
 		if it := g.items[h.Path]; it != nil && it.generation == h.Generation {
 			continue
 		}
@@ -110,89 +117,138 @@ func (g *Guard) collect(now time.Time) {
 		g.items[h.Path] = it
 		g.newsLocked(kind(h.Why), h.Path)
 	}
-	for key, it := range g.items {
-		if it.path != "" && !there[key] {
-			delete(g.items, key)
-			g.ended[Adopted]++
+	for _, it := range g.items {
+		if it.path != "" && !there[it.path] {
+			gone = append(gone, it)
 		}
+	}
+	g.mu.Unlock()
+	for _, it := range gone {
+		evidence := Word
+		if g.cfg.Book.Claimed(it.path) {
+			evidence = Adopted
+		}
+		g.forget(it, evidence)
 	}
 }
 
-// review ends what is over and probes what is due.
-func (g *Guard) review(ctx context.Context, now time.Time, probes *sync.WaitGroup) {
+// review ends what is over.
+func (g *Guard) review(now time.Time) {
 	g.collect(now)
 	g.mu.Lock()
-	var due, over, asked []*item
+	var over, imports, open []*item
 	for _, it := range g.items {
 		switch {
-		case it.kept || it.probing:
-		case !now.Before(it.deadline):
+		case it.open && now.Sub(it.since) >= settle:
+			open = append(open, it)
+		case !it.kept && !now.Before(it.deadline):
 			over = append(over, it)
-		case g.cfg.Probe != ProbeOff && !now.Before(it.probe):
-			due = append(due, it)
 		}
 		if it.imports != nil {
-			asked = append(asked, it)
+			imports = append(imports, it)
 		}
 	}
-	slices.SortFunc(due, func(a, b *item) int { return a.probe.Compare(b.probe) })
-	if free := g.cfg.Probes - g.probing; len(due) > free {
-		due = due[:max(free, 0)]
-	}
-	for _, it := range due {
-		it.probing = true
-	}
-	g.probing += len(due)
 	g.mu.Unlock()
 
-	for _, it := range asked {
+	for _, it := range imports {
 		if g.cfg.Book.Local(it.service, it.at) {
 			g.end(it, Adopted)
 		}
 	}
-	slices.SortFunc(over, func(a, b *item) int { return a.deadline.Compare(b.deadline) })
+	g.reopen(open, now)
+	slices.SortFunc(over, func(a, b *item) int {
+		return cmp.Or(a.deadline.Compare(b.deadline), strings.Compare(a.key, b.key))
+	})
 	for _, it := range over {
 		size := g.cfg.Book.Size(it.service)
 		g.mu.Lock()
-		why := g.takeLocked(it.service, size, now)
+		why := "it has ended"
+		if g.items[it.key] == it && !it.kept && !now.Before(it.deadline) {
+			why = g.takeLocked(it.service, it.at, size, now)
+		}
 		g.mu.Unlock()
 		if why == "" {
 			g.end(it, TimeOut)
 		}
 	}
-	for _, it := range due {
-		probes.Go(func() { g.ask(ctx, it) })
+}
+
+// probe asks the addresses that are due, each once for all that is held of it.
+func (g *Guard) probe(ctx context.Context, now time.Time, probes *sync.WaitGroup) {
+	if g.cfg.Probe == ProbeOff {
+		return
+	}
+	g.mu.Lock()
+	var due []target
+	items := make(map[target][]*item)
+	if g.probing < g.cfg.Probes {
+		for _, it := range g.items {
+			if it.kept || it.probing || now.Before(it.probe) {
+				continue
+			}
+			t := target{it.at, g.cfg.Probe == ProbeDubbo && it.protocol == "dubbo"}
+			if items[t] == nil {
+				due = append(due, t)
+			}
+			items[t] = append(items[t], it)
+		}
+		first := func(t target) time.Time {
+			return slices.MinFunc(items[t], func(a, b *item) int { return a.probe.Compare(b.probe) }).probe
+		}
+		slices.SortFunc(due, func(a, b target) int { return cmp.Or(first(a).Compare(first(b)), strings.Compare(a.at, b.at)) })
+		due = due[:min(len(due), g.cfg.Probes-g.probing)]
+		for _, t := range due {
+			for _, it := range items[t] {
+				it.probing = true
+			}
+		}
+		g.probing += len(due)
+	}
+	g.mu.Unlock()
+	for _, t := range due {
+		probes.Go(func() { g.ask(ctx, t, items[t]) })
 	}
 }
 
-// ask probes an address that is held.
-func (g *Guard) ask(ctx context.Context, it *item) {
-	answer := g.dial(ctx, it)
+// ask probes an address, and says what that means for what is held of it.
+func (g *Guard) ask(ctx context.Context, t target, items []*item) {
+	answer := g.dial(ctx, t)
 	now := time.Now()
+	var gone []*item
 	g.mu.Lock()
 	g.probing--
-	it.probing = false
-	it.probe = now.Add(g.cfg.ProbeInterval)
-	if ctx.Err() != nil || g.items[it.key] != it {
+	for _, it := range items {
+		it.probing = false
+		it.probe = now.Add(g.cfg.ProbeInterval)
+	}
+	if ctx.Err() != nil {
 		g.mu.Unlock()
 		return
 	}
 	g.probes.Add(1)
-	gone := false
 	switch answer {
 	case answered:
 		g.answers.Add(1)
-		it.refused = 0
-		it.deadline = earlier(now.Add(g.cfg.Hold), it.since.Add(g.cfg.HoldMax))
 	case refused:
 		g.refusals.Add(1)
-		it.refused++
-		gone = it.refused >= 2 && !it.kept
-	case nothing:
-		it.refused = 0
+	}
+	for _, it := range items {
+		switch answer {
+		case answered:
+			it.refused = 0
+			it.deadline = earlier(now.Add(g.cfg.Hold), it.since.Add(g.cfg.HoldMax))
+		case refused:
+			it.refused++
+			it.probe = now.Add(g.cfg.ProbeInterval / 5)
+			if it.refused >= 2 && !it.kept {
+				gone = append(gone, it)
+			}
+		case nothing:
+			it.refused = 0
+		}
 	}
 	g.mu.Unlock()
-	if gone {
+	for _, it := range gone {
 		g.end(it, Refusal)
 	}
 }
@@ -206,36 +262,48 @@ func earlier(a, b time.Time) time.Time {
 
 // end ends an address that is held, unless it has ended meanwhile.
 func (g *Guard) end(it *item, e Evidence) {
-	why := "held: " + e.String()
 	if it.imports == nil {
-		if g.cfg.Book.Drop(it.path, it.generation, why) {
-			g.forget(it.key, e)
-		}
-	} else {
-		s := it.imports
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		g.mu.Lock()
-		still := g.items[it.key] == it
-		g.mu.Unlock()
-		if !still {
+		if !g.cfg.Book.Drop(it.path, it.generation, "held: "+e.String()) || !g.forget(it, e) {
 			return
 		}
-		delete(s.held, it.at)
-		g.forget(it.key, e)
-		g.apply(s)
+	} else if !g.endImport(it, e) {
+		return
 	}
 	if e != Adopted {
 		g.log.Info("a held address has ended", "address", it.key, "evidence", e.String(), "held", time.Since(it.since).Round(time.Millisecond), "was", it.why)
 	}
 }
 
-// forget drops an item.
-func (g *Guard) forget(key string, e Evidence) {
+func (g *Guard) endImport(it *item, e Evidence) bool {
+	s := it.imports
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !g.forget(it, e) {
+		return false
+	}
+	delete(s.held, it.at)
+	g.apply(s)
+	return true
+}
+
+// forget drops an item and tells whether it was one.
+func (g *Guard) forget(it *item, e Evidence) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.items[key] != nil {
-		delete(g.items, key)
-		g.ended[e]++
+	if g.items[it.key] != it {
+		return false
+	}
+	delete(g.items, it.key)
+	g.ended[e]++
+	return true
+}
+
+// relisted drops the item of what the registry lists again.
+func (g *Guard) relisted(key string) {
+	g.mu.Lock()
+	it := g.items[key]
+	g.mu.Unlock()
+	if it != nil {
+		g.forget(it, Adopted)
 	}
 }

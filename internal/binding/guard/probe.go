@@ -23,11 +23,17 @@ const (
 // serialization 2, status, id, length, and null in Hessian).
 var heartBeat = []byte{0xda, 0xbb, 0xe2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 'N'}
 
+// target is an address that is asked.
+type target struct {
+	at    string // "ip:port"
+	dubbo bool   // with Dubbo's heart-beat
+}
+
 // dial asks an address whether somebody is there.
-func (g *Guard) dial(ctx context.Context, it *item) answer {
+func (g *Guard) dial(ctx context.Context, t target) answer {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ProbeTimeout)
 	defer cancel()
-	conn, err := g.cfg.Dial(ctx, "tcp", it.at)
+	conn, err := g.cfg.Dial(ctx, "tcp", t.at)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return refused
@@ -35,7 +41,7 @@ func (g *Guard) dial(ctx context.Context, it *item) answer {
 		return nothing
 	}
 	defer conn.Close()
-	if g.cfg.Probe == ProbeDubbo && it.protocol == "dubbo" && !beats(conn, time.Now().Add(g.cfg.ProbeTimeout)) {
+	if t.dubbo && !beats(conn, time.Now().Add(g.cfg.ProbeTimeout)) {
 		return nothing
 	}
 	return answered

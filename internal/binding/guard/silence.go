@@ -47,28 +47,26 @@ func (g *Guard) Over(_ context.Context, s Session) (bool, error) {
 	}
 	id, seen := s.ID(), s.LastSeen()
 	services := g.cfg.Book.Vouching(id)
-	silent := g.silentProviders(len(services) > 0)
+	why := g.suspicion(services)
 	now := time.Now()
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.beatLocked(now)
-	why := g.suspicionLocked(services, silent, now)
 	if e, ok := g.extended[id]; ok && !seen.After(e.at.Add(touched)) {
 		delete(g.extended, id)
-		if why != "" || e.why != "" && len(services) > 0 {
-			if why == "" {
-				why = e.why
-			}
+		if why == "" && len(services) > 0 {
+			why = e.why
+		}
+		if why != "" {
 			g.ending[id] = why
 		} else {
-			g.passedLocked(services, now)
+			g.passLocked(id, seen, services, now)
 		}
 		return true, nil
 	}
-	stalled := seen.Before(g.stallEnd)
-	if why == "" && !stalled {
-		g.passedLocked(services, now)
+	if why == "" && !seen.Before(g.stallEnd) {
+		g.passLocked(id, seen, services, now)
 		return true, nil
 	}
 	g.extended[id] = extension{at: now, why: why} // of a stall alone nothing is held
@@ -76,15 +74,21 @@ func (g *Guard) Over(_ context.Context, s Session) (bool, error) {
 	return false, nil
 }
 
-// passedLocked notes that the addresses of a session go.
-func (g *Guard) passedLocked(services map[registryclient.Service][]int64, now time.Time) {
+// passLocked notes that a session is over and its addresses go with it.
+func (g *Guard) passLocked(id int64, seen time.Time, services []registryclient.Service, now time.Time) {
+	delete(g.extended, id)
 	if len(services) == 0 {
 		return
 	}
-	for svc := range services {
+	for _, svc := range services {
 		g.gone[svc] = append(recent(g.gone[svc], now, g.cfg.Window), now)
 	}
 	g.goneAll = append(recent(g.goneAll, now, g.cfg.Window), now)
+	g.passed[id] = seen
+	if c := &g.silence; c.silent > 0 { // it was one of those counted
+		c.silent--
+		c.total--
+	}
 }
 
 // recent drops what is older than a window.
@@ -96,40 +100,69 @@ func recent(list []time.Time, now time.Time, window time.Duration) []time.Time {
 	return slices.Delete(list, 0, i)
 }
 
-// suspicionLocked is why the silence of a session with addresses in services is
+// suspicion is why the silence of a session with addresses in services is
 // likelier ours; "" if nothing speaks for that.
-func (g *Guard) suspicionLocked(services map[registryclient.Service][]int64, c census, now time.Time) string {
+func (g *Guard) suspicion(services []registryclient.Service) string {
 	if len(services) == 0 {
 		return ""
 	}
+	c := g.silentProviders()
+	now := time.Now()
+	g.mu.Lock()
 	g.goneAll = recent(g.goneAll, now, g.cfg.Window)
 	silent, total := c.silent+len(g.goneAll), c.total+len(g.goneAll)
+	g.mu.Unlock()
 	if silent >= g.cfg.MassSessions && float64(silent) >= g.cfg.MassShare*float64(total) {
 		return fmt.Sprintf("%d of %d sessions with addresses were silent at once", silent, total)
 	}
-	for svc, owners := range services {
-		g.gone[svc] = recent(g.gone[svc], now, g.cfg.Window)
-		silent := len(g.gone[svc])
-		all := len(owners) + silent
-		for _, id := range owners {
-			if g.silentLocked(g.cfg.Session(id), now) {
-				silent++
-			}
-		}
-		if all >= 2 && silent*2 > all {
-			return fmt.Sprintf("%d of %d sessions of %s were silent at once", silent, all, svc.Name)
+	for _, svc := range services {
+		if why := g.suspicionOf(svc, g.cfg.Book.Owners(svc), now); why != "" {
+			return why
 		}
 	}
 	return ""
+}
+
+// suspicionOf is suspicion because of the other owners of a service.
+func (g *Guard) suspicionOf(svc registryclient.Service, owners []int64, now time.Time) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone[svc] = recent(g.gone[svc], now, g.cfg.Window)
+	silent := len(g.gone[svc])
+	if silent == 0 {
+		delete(g.gone, svc)
+	}
+	all := silent
+	for _, id := range owners {
+		s := g.cfg.Session(id)
+		if g.overLocked(s) {
+			continue // it is one of those that are gone
+		}
+		all++
+		if g.silentLocked(s, now) {
+			silent++
+		}
+	}
+	if all >= 2 && silent*2 > all {
+		return fmt.Sprintf("%d of %d sessions of %s were silent at once", silent, all, svc.Name)
+	}
+	return ""
+}
+
+// overLocked reports whether a session has ended, or was said to be over and has
+// not been heard from since.
+func (g *Guard) overLocked(s Session) bool {
+	if s == nil {
+		return true
+	}
+	seen, over := g.passed[s.ID()]
+	return over && s.LastSeen().Equal(seen)
 }
 
 // silentLocked reports whether a session has missed its ping: clients send one
 // every third of the timeout, so who was cut off together with one that is due is
 // seen to be so by now.
 func (g *Guard) silentLocked(s Session, now time.Time) bool {
-	if s == nil {
-		return true
-	}
 	seen := s.LastSeen()
 	if e, ok := g.extended[s.ID()]; ok && !seen.After(e.at.Add(touched)) {
 		return true
@@ -138,12 +171,12 @@ func (g *Guard) silentLocked(s Session, now time.Time) bool {
 }
 
 // silentProviders counts the sessions with addresses, unless it has just done so.
-func (g *Guard) silentProviders(wanted bool) census {
+func (g *Guard) silentProviders() census {
 	now := time.Now()
 	g.mu.Lock()
 	c := g.silence
 	g.mu.Unlock()
-	if !wanted || now.Sub(c.at) < recount {
+	if !c.at.IsZero() && now.Sub(c.at) < recount {
 		return c
 	}
 	providers := g.cfg.Book.Providers()
@@ -152,7 +185,7 @@ func (g *Guard) silentProviders(wanted bool) census {
 	defer g.mu.Unlock()
 	for _, id := range providers {
 		s := g.cfg.Session(id)
-		if s == nil {
+		if g.overLocked(s) {
 			continue
 		}
 		c.total++
@@ -200,4 +233,5 @@ func (g *Guard) Ended(id int64) {
 	defer g.mu.Unlock()
 	delete(g.extended, id)
 	delete(g.ending, id)
+	delete(g.passed, id)
 }
