@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"zkbridge/internal/admin"
@@ -53,6 +54,8 @@ type Bridge struct {
 	guard *guard.Guard
 
 	takeovers takeovers // nil where nothing is taken over
+
+	draining atomic.Bool
 
 	excesses excesses // of quotas; nil where they are not enforced
 
@@ -332,21 +335,24 @@ func (b *Bridge) AwaitReady(ctx context.Context) error {
 	}
 }
 
-// Run serves until ctx ends or a part fails, then stops the parts, those that
-// face clients first and the store last, and closes what New opened. It is
-// called once.
+// Run serves until ctx ends or a part fails, then stops the parts and closes what
+// New opened. First stops whoever ends sessions and removes nodes: a client that is
+// sent away must find its session when the bridge is back. Then clients are sent
+// away one by one, then the publishers stop, last the store. It is called once.
 func (b *Bridge) Run(ctx context.Context) error {
 	defer b.close()
 	// Stages stop one after another; a failure anywhere stops all.
 	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	ending, stopEnding := context.WithCancel(failed)
 	facing, stopFacing := context.WithCancel(failed)
 	inner, stopInner := context.WithCancel(failed)
 	keeping, stopKeeping := context.WithCancel(failed)
+	defer stopEnding()
 	defer stopFacing()
 	defer stopInner()
 	defer stopKeeping()
 
-	var facingParts, innerParts errgroup.Group
+	var endingParts, facingParts, innerParts errgroup.Group
 	start := func(stage *errgroup.Group, ctx context.Context, name string, run func(context.Context) error) {
 		ended := make(chan struct{})
 		g.Go(func() error {
@@ -363,15 +369,15 @@ func (b *Bridge) Run(ctx context.Context) error {
 	if b.registry != nil {
 		start(&keepingParts, keeping, "embedded registry", b.registry.Run)
 	}
-	start(&innerParts, inner, "sessions", b.sessions.Run)
-	start(&innerParts, inner, "reaper", b.reaper().Run)
+	start(&endingParts, ending, "sessions", b.sessions.Run)
+	start(&endingParts, ending, "reaper", b.reaper().Run)
+	start(&endingParts, ending, "guard", b.guard.Run)
 	if b.excesses != nil {
 		start(&innerParts, inner, "quota log", b.tellExcesses)
 	}
 	if b.takeovers != nil {
 		start(&innerParts, inner, "log of what is taken over", b.tellTakeovers)
 	}
-	start(&innerParts, inner, "guard", b.guard.Run)
 	start(&innerParts, inner, "registry client", b.client.Run)
 	start(&innerParts, inner, "registry binding", b.binding.Run)
 	start(&facingParts, facing, "server", func(ctx context.Context) error { return b.serveClients(ctx) })
@@ -394,7 +400,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 		case <-failed.Done():
 			return nil
 		}
+		b.draining.Store(true)
 		b.log.Info("stopping: closing client connections, sessions stay")
+		stopEnding()
+		_ = endingParts.Wait()
 		drain, cancel := context.WithTimeout(failed, b.cfg.Server.DrainTimeout+time.Second)
 		err := b.server.Drain(drain)
 		cancel()
@@ -424,7 +433,7 @@ func (b *Bridge) serveRegistryAPI(ctx context.Context) error {
 
 func (b *Bridge) serveAdmin(ctx context.Context) error {
 	sources := metrics.Sources{
-		Ready:    func() bool { ok, _ := b.binding.Ready(); return ok },
+		Ready:    func() bool { ok, _ := b.binding.Ready(); return ok && !b.draining.Load() },
 		Server:   b.server.Stats,
 		Sessions: b.sessions.Stats,
 		Tree:     b.tree.Stats,
@@ -442,6 +451,9 @@ func (b *Bridge) serveAdmin(ctx context.Context) error {
 	return admin.Serve(ctx, b.admin, admin.Config{
 		Ready: func() (bool, []string) {
 			ok, reason := b.binding.Ready()
+			if b.draining.Load() {
+				ok, reason = false, "the bridge is stopping"
+			}
 			return ok, []string{reason}
 		},
 		Explain:   func(path string) fmt.Stringer { return b.explain(path) },
