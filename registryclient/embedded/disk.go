@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -24,12 +27,15 @@ type Disk interface {
 const (
 	snapshotFile = "registry.snapshot"
 	lockFile     = "registry.lock"
+	journalFile  = "registry.journal." // and the number of the part
 )
 
-// Dir is a Disk in a directory. One registry at a time has it.
+// Dir is a Disk and a Journal in a directory. One registry at a time has it.
 type Dir struct {
-	path string
-	lock *os.File
+	path    string
+	lock    *os.File
+	journal *os.File // nil: none was begun
+	part    uint64
 }
 
 // OpenDir makes the directory if need be and locks it. Close frees it.
@@ -53,7 +59,77 @@ func OpenDir(path string) (*Dir, error) {
 }
 
 // Close frees the directory.
-func (d *Dir) Close() error { return d.lock.Close() }
+func (d *Dir) Close() error {
+	if d.journal != nil {
+		d.journal.Close()
+	}
+	return d.lock.Close()
+}
+
+func (d *Dir) partPath(part uint64) string {
+	return filepath.Join(d.path, journalFile+strconv.FormatUint(part, 10))
+}
+
+// parts lists the parts of the journal, in order.
+func (d *Dir) parts() (list []uint64) {
+	files, _ := filepath.Glob(filepath.Join(d.path, journalFile+"*")) // the pattern is right
+	for _, f := range files {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(filepath.Base(f), journalFile), 10, 64); err == nil {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Append implements Journal.
+func (d *Dir) Append(text []byte) error {
+	_, err := d.journal.Write(sealedEntry(text))
+	return err
+}
+
+// Begin implements Journal.
+func (d *Dir) Begin() (uint64, error) {
+	if d.part == 0 {
+		if list := d.parts(); len(list) > 0 {
+			d.part = list[len(list)-1]
+		}
+	}
+	f, err := os.OpenFile(d.partPath(d.part+1), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	if d.journal != nil {
+		d.journal.Close()
+	}
+	d.journal = f
+	d.part++
+	return d.part, nil
+}
+
+// Replay implements Journal.
+func (d *Dir) Replay(from uint64, fn func([]byte)) error {
+	for _, part := range d.parts() {
+		if part < from {
+			continue
+		}
+		text, err := os.ReadFile(d.partPath(part))
+		if err != nil {
+			return err
+		}
+		eachEntry(text, fn)
+	}
+	return nil
+}
+
+// Forget implements Journal.
+func (d *Dir) Forget(before uint64) {
+	for _, part := range d.parts() {
+		if part < before {
+			os.Remove(d.partPath(part))
+		}
+	}
+}
 
 // Load implements Disk.
 func (d *Dir) Load() ([]byte, error) { return os.ReadFile(filepath.Join(d.path, snapshotFile)) }

@@ -1,6 +1,10 @@
 package embedded
 
-import "time"
+import (
+	"time"
+
+	rc "zkbridge/registryclient"
+)
 
 // Standstill makes the registry believe that its process stood still for d.
 func (r *Registry) Standstill(d time.Duration) { r.standstill(d) }
@@ -26,3 +30,18 @@ func Remembered(r *Registry) int {
 	defer r.mu.Unlock()
 	return len(r.services) + len(r.groups)
 }
+
+// ListOf gives every record of a service.
+func ListOf(r *Registry, s rc.Service) (list []Record) {
+	v, p := r.viewOf(s)
+	if p != nil {
+		panic(p)
+	}
+	for _, i := range v.records {
+		list = append(list, wireRecord(i))
+	}
+	return list
+}
+
+// Save writes a snapshot.
+func Save(r *Registry) error { return r.save() }

@@ -152,6 +152,11 @@ func TestRegistryIsItsModel(t *testing.T) {
 						p.Instances = append(p.Instances, drawInstance(o.Cluster))
 					}
 					_, err := reg.Publish(p, ttl)
+					if newest := mo.lives[mo.newest]; o.Incarnation < mo.newest && newest != nil && !newest.end.After(time.Now()) {
+						delete(mo.lives, mo.newest) // it lapsed: who comes then begins anew
+						delete(mo.lives, o.Incarnation)
+						mo.newest = o.Incarnation
+					}
 					life := mo.lives[o.Incarnation]
 					stale := o.Incarnation < mo.newest || life != nil && p.Generation < life.records[p.Service].generation
 					if stale != errors.Is(err, rc.ErrStale) || !stale && err != nil {

@@ -33,12 +33,14 @@ func (r *Registry) Register(s rc.Service, i rc.Instance, ttl time.Duration) (cre
 			return false, failed(op, s, p)
 		}
 		created = true
+		r.journalLocked(s, entry{Native: &savedNative{i, ttl}})
 		r.addNativeLocked(sv, &native{instance: i.Clone(), ttl: ttl})
 		r.count.registered++
 		r.listChangedLocked(sv)
 		return created, nil
 	}
 	if !n.instance.Equal(i) || n.ttl != ttl {
+		r.journalLocked(s, entry{Native: &savedNative{i, ttl}})
 		n.instance, n.ttl = i.Clone(), ttl
 		r.listChangedLocked(sv)
 	}
@@ -60,6 +62,7 @@ func (r *Registry) addNativeLocked(sv *service, n *native) {
 }
 
 func (r *Registry) removeNativeLocked(sv *service, address string) {
+	r.journalLocked(sv.key, entry{Removed: address})
 	delete(sv.native, address)
 	sv.count--
 	r.listChangedLocked(sv)

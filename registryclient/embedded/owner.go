@@ -48,7 +48,7 @@ type Lease struct {
 }
 
 // Renew opens or renews the lease of an owner for ttl. A lower incarnation
-// than the registry knows is Stale.
+// than the registry knows is Stale, until the lease of the newer one has lapsed.
 func (r *Registry) Renew(o rc.Owner, ttl time.Duration) (Lease, error) {
 	const op = "renew"
 	for _, p := range []*Problem{r.limits.checkOwner(o), r.limits.checkTTL(ttl)} {
@@ -120,8 +120,13 @@ func (r *Registry) publish(p rc.Publication, ttl time.Duration) (Lease, error) {
 	if old != nil && old.lease != l {
 		delete(old.lease.records, p.Service)
 	}
-	r.putOwnedLocked(sv, l, &owned{lease: l, generation: p.Generation, instances: list})
-	if !slices.EqualFunc(had, list, rc.Instance.Equal) {
+	changed := !slices.EqualFunc(had, list, rc.Instance.Equal)
+	rec := &owned{lease: l, generation: p.Generation, instances: list}
+	if changed || old != nil && old.lease != l {
+		r.journalOwnedLocked(p.Service, had, rec)
+	}
+	r.putOwnedLocked(sv, l, rec)
+	if changed {
 		r.listChangedLocked(sv)
 	} else {
 		r.changedLocked()
@@ -148,6 +153,12 @@ func (r *Registry) leaseLocked(o rc.Owner, ttl time.Duration) (*lease, *Problem)
 		r.owners[k] = ow
 	}
 	switch {
+	case o.Incarnation < ow.incarnation && ow.lease.lapsed:
+		// Nothing of the newer one is left and nobody speaks for it: the bridge has
+		// been set up again, or from a backup.
+		r.forgetLocked(ow.lease)
+		r.owners[k] = ow
+		ow.incarnation, ow.lease = o.Incarnation, nil
 	case o.Incarnation < ow.incarnation:
 		r.count.stale++
 		return nil, problem(codeStale, "if two bridges run with the same id, give one of them another id and its own data directory",
@@ -199,6 +210,7 @@ func (r *Registry) leaseOverLocked(l *lease) {
 		return
 	}
 	n := 0
+	r.journalLocked(rc.Service{}, entry{Ended: new(savedLease(l))})
 	for s, rec := range l.records {
 		n += len(rec.instances)
 		if len(rec.instances) > 0 {
@@ -217,6 +229,9 @@ func (r *Registry) leaseOverLocked(l *lease) {
 // the owner.
 func (r *Registry) forgetLocked(l *lease) {
 	r.deadlines.remove(l.end)
+	if !l.lapsed {
+		r.journalLocked(rc.Service{}, entry{Ended: new(savedLease(l))})
+	}
 	n := 0
 	for s, rec := range l.records {
 		sv := r.services[s]

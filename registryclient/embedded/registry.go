@@ -54,20 +54,22 @@ type Registry struct {
 	unsaved chan struct{} // holds one token when the snapshot is out of date
 
 	// guarded by mu
-	mu        sync.Mutex
-	ended     bool
-	endedAt   time.Time
-	running   bool
-	stalled   time.Duration // how long this process stood still
-	settleAt  time.Duration // on the registry's clock
-	revision  uint64
-	services  map[rc.Service]*service
-	groups    map[groupKey]*group
-	owners    map[ownerKey]*owner
-	deadlines deadlines
-	leaseSeq  uint64
-	watches   int
-	count     counters
+	mu            sync.Mutex
+	ended         bool
+	endedAt       time.Time
+	running       bool
+	stalled       time.Duration // how long this process stood still
+	settleAt      time.Duration // on the registry's clock
+	revision      uint64
+	journal       Journal // nil: none
+	journalBroken bool    // until the next snapshot
+	services      map[rc.Service]*service
+	groups        map[groupKey]*group
+	owners        map[ownerKey]*owner
+	deadlines     deadlines
+	leaseSeq      uint64
+	watches       int
+	count         counters
 }
 
 type ownerKey struct {
@@ -119,7 +121,21 @@ func New(cfg Config) (*Registry, error) {
 	if err := r.load(); err != nil {
 		return nil, err
 	}
+	r.graceLocked()
 	return r, nil
+}
+
+// restartGrace is the least that a lease lasts after a restart: its owner has to
+// notice that, and to come back.
+const restartGrace = 10 * time.Second
+
+// graceLocked gives it to all leases. It runs before the registry is shared.
+func (r *Registry) graceLocked() {
+	for _, sv := range r.services {
+		for _, o := range sv.owned {
+			r.postponeLocked(o.lease.end, max(o.lease.ttl, restartGrace))
+		}
+	}
 }
 
 // Run expires what is due and keeps the snapshot until ctx ends; then it ends

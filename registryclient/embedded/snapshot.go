@@ -29,6 +29,7 @@ const revisionGap = 1 << 20
 type savedState struct {
 	Saved    time.Time      `json:"saved"`
 	Revision uint64         `json:"revision"`
+	Journal  uint64         `json:"journal,omitempty"` // the first part of the journal that is not in it
 	Owners   []savedOwner   `json:"owners"`
 	Services []savedService `json:"services"`
 }
@@ -111,6 +112,15 @@ func (r *Registry) save() error {
 	}
 	r.mu.Lock()
 	state := r.stateLocked()
+	if r.journal != nil {
+		part, err := r.journal.Begin()
+		if err != nil {
+			r.count.saveErrors++
+			r.mu.Unlock()
+			return fmt.Errorf("beginning the registry's journal: %w", err)
+		}
+		state.Journal, r.journalBroken = part, false
+	}
 	r.mu.Unlock()
 	began := time.Now()
 	err := func() error {
@@ -125,6 +135,9 @@ func (r *Registry) save() error {
 	if err != nil {
 		r.count.saveErrors++
 		return fmt.Errorf("writing the registry's snapshot: %w", err)
+	}
+	if r.journal != nil {
+		r.journal.Forget(state.Journal)
 	}
 	r.count.saves++
 	r.count.savedAt, r.count.saveTook = began, time.Since(began)
@@ -156,7 +169,7 @@ func (r *Registry) stateLocked() savedState {
 		st.Services = append(st.Services, ss)
 	}
 	saveOwner := func(l *lease) {
-		st.Owners = append(st.Owners, savedOwner{l.owner.key.cluster, l.owner.key.bridge, l.incarnation, l.ttl})
+		st.Owners = append(st.Owners, savedLease(l))
 	}
 	for l := range leases {
 		if l != l.owner.lease {
@@ -177,7 +190,7 @@ func (r *Registry) load() error {
 	file, err := r.cfg.Disk.Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return r.openJournal(0)
 	case err != nil:
 		return fmt.Errorf("reading the registry's snapshot: %w", err)
 	}
@@ -191,14 +204,14 @@ func (r *Registry) load() error {
 		if moveErr != nil {
 			return fmt.Errorf("the registry's snapshot is damaged (%w) and cannot be moved away: %w", err, moveErr)
 		}
-		r.log.Error("the registry's snapshot is damaged and was set aside; starting empty, heart-beats and renewals bring everything back", "err", err, "file", where)
-		return nil
+		r.log.Error("the registry's snapshot is damaged and was set aside; starting with what has changed since, heart-beats and renewals bring everything back", "err", err, "file", where)
+		return r.openJournal(0)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.restoreLocked(st)
 	r.log.Info("snapshot loaded", "saved", st.Saved, "services", len(r.services), "owners", len(r.owners))
-	return nil
+	r.mu.Unlock()
+	return r.openJournal(st.Journal)
 }
 
 type newerFormatError struct{ format int }
