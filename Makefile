@@ -5,9 +5,10 @@ FUZZ   ?= 5s
 OPS    ?= 100000
 SEED   ?= 0
 NODES  ?= 1000000
+AWAY   ?= 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: build run test unit race compat histories fuzz bench load memory lint fmt cover clean
+.PHONY: build run test unit race compat outage histories fuzz bench load memory lint fmt cover clean
 
 build: ## the binary, in bin/
 	$(GO) build -o bin/zkbridge ./cmd/zkbridge
@@ -25,6 +26,9 @@ race: ## the same under the race detector, three times
 
 compat: build ## against real ZooKeeper, Dubbo, Curator, dubbo-go and kazoo
 	$(GO) test -tags compat -count=1 -p 1 -timeout 40m ./compat-tests/...
+
+outage: build ## the registry away for AWAY (10m) under real Dubbo consumers, then empty, then lying
+	$(GO) test -tags compat -count=1 -timeout 0 -v ./compat-tests/registry -away $(AWAY)
 
 histories: build ## random histories beside a real ZooKeeper: OPS operations (100000), the first from SEED
 	$(GO) test -tags compat -count=1 -timeout 0 -v -run TestHistories ./compat-tests/histories -operations $(OPS) -seed $(SEED)

@@ -32,8 +32,10 @@ const (
 const (
 	startLimit = 30 * time.Second // for a registration to be everywhere, with as many JVMs starting
 	healLimit  = 10 * time.Second // from the healing until all lists are equal
+	viewLimit  = 10 * time.Second // and from then on for Dubbo, which may wait before it believes a list
 	goneLimit  = 15 * time.Second // after the hold time-out, for the addresses to go service by service
 	afterwards = 8 * time.Second  // for which all stays as it is
+	lastStays  = 12 * time.Second // for which the last address of a service is seen to stay: longer than the guard's window
 )
 
 // drill is one run.
@@ -190,6 +192,7 @@ func Test221(t *testing.T) {
 		}
 	}
 
+	time.Sleep(lastStays)
 	third.Heal(t)
 	healed := time.Now()
 	limit := func() time.Duration { return time.Until(healed.Add(healLimit)) }
@@ -199,21 +202,18 @@ func Test221(t *testing.T) {
 	equal := time.Now()
 	t.Logf("healed: all lists were equal after %v", equal.Sub(healed).Round(time.Millisecond))
 	for n, c := range consumers {
-		list, err := c.AwaitList(t.Context(), limit(), sorted(inside)...)
+		list, err := c.AwaitList(t.Context(), time.Until(equal.Add(viewLimit)), sorted(inside)...)
 		if err != nil {
 			t.Errorf("%s's consumer after the healing: %v", d.centres[n].Name, err)
 			continue
 		}
-		t.Logf("%s's consumer had the whole list %v after the healing", d.centres[n].Name, list.At.Sub(healed).Round(time.Millisecond))
+		t.Logf("%s's consumer had the whole list %v after the healing", d.centres[n].Name, max(0, list.At.Sub(healed)).Round(time.Millisecond))
 	}
 	time.Sleep(afterwards) // and it stays so
-	d.verdict(equal, cut, healed, greeters, inside, wides, lonelies)
+	d.verdict(equal, healed, greeters, inside, wides, lonelies)
 
 	for n, c := range consumers {
 		for _, list := range c.Lists(mark[c]) {
-			if !slices.Contains(list.Addresses, greeters[n]) && n != 2 {
-				t.Errorf("%s's consumer lost the provider beside it: %v", d.centres[n].Name, list.Addresses)
-			}
 			if !slices.Contains(list.Addresses, greeters[0]) || !slices.Contains(list.Addresses, greeters[1]) {
 				t.Errorf("%s's consumer lost a provider that lives: %v", d.centres[n].Name, list.Addresses)
 			}
@@ -223,7 +223,7 @@ func Test221(t *testing.T) {
 
 // verdict judges all that was shown: nothing was doubled, nothing that lives was
 // deleted.
-func (d *drill) verdict(equal, cut, healed time.Time, greeters, inside []string, wides, lonelies []*small) {
+func (d *drill) verdict(equal, healed time.Time, greeters, inside []string, wides, lonelies []*small) {
 	d.Helper()
 	var forever time.Time
 	third := d.centres[2]
@@ -253,7 +253,6 @@ func (d *drill) verdict(equal, cut, healed time.Time, greeters, inside []string,
 	for _, s := range append(lonelies, wides[4]) {
 		d.always(third, s.service, s.address, d.began, forever, "its own, that live")
 	}
-	_ = cut
 }
 
 func addresses(list []*small) []string {

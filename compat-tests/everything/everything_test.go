@@ -171,6 +171,11 @@ func drill(t *testing.T, family scenario.Family, start func(f *fleet)) {
 			t.Errorf("%s: only %d calls were made during the outage", c.Name, stats[n].between(down, up))
 		}
 	}
+	after := f.shown(t).Between(served, time.Time{})
+	t.Logf("the bridge's shortest list since its return: %d of %d", after.Shortest(), len(want))
+	if after.Shortest() < 1 && !f.loses {
+		t.Errorf("the bridge has shown an empty list since its return: %v", after)
+	}
 	f.run.Close(t) // the observer's verdict
 }
 
@@ -179,8 +184,7 @@ func awaitViews(t *testing.T, f *fleet, target control.Target, limit time.Durati
 	t.Helper()
 	registry := native.Registry{URL: target.RegistryURL()}
 	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) { // between two looks
-		service := strings.TrimPrefix(f.family.Service, "providers:")
-		shown := observer.TimelineOf(f.run.Watch.History(t), observer.ZooKeeperSide, service).Last()
+		shown := f.shown(t).Last()
 		got, err := registry.Addresses(t.Context(), f.family.Service)
 		slices.Sort(got)
 		if err == nil && slices.Equal(got, want) && slices.Equal(shown, want) {
@@ -190,6 +194,12 @@ func awaitViews(t *testing.T, f *fleet, target control.Target, limit time.Durati
 			t.Fatalf("the server shows %v, the registry %v (%v) after %v; want %v", shown, got, err, limit, want)
 		}
 	}
+}
+
+// shown is what the bridge showed, as the observer saw it.
+func (f *fleet) shown(t *testing.T) observer.Timeline {
+	t.Helper()
+	return observer.TimelineOf(f.run.Watch.History(t), observer.ZooKeeperSide, strings.TrimPrefix(f.family.Service, "providers:"))
 }
 
 func (f *fleet) marks() []int {
