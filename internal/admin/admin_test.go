@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -96,4 +97,44 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 200, res.StatusCode)
 	cancel()
 	require.NoError(t, <-done)
+}
+
+func TestHeld(t *testing.T) {
+	var said []string
+	word := func(name string) func(string) error {
+		return func(key string) error {
+			if key == "/none" {
+				return errors.New("nothing is held under /none")
+			}
+			said = append(said, name+" "+key)
+			return nil
+		}
+	}
+	cfg := config(true)
+	code, _ := get(t, admin.Handler(cfg), "/held", "")
+	require.Equal(t, http.StatusNotFound, code, "there is nothing that holds")
+	cfg.Held = &admin.Held{List: func() fmt.Stringer { return answer{"/held"} }, Keep: word("keep"), Drop: word("drop")}
+	h := admin.Handler(cfg)
+	code, text := get(t, h, "/held", "")
+	require.Equal(t, 200, code)
+	require.Equal(t, "/held is a path.\n", text)
+	_, text = get(t, h, "/held", "application/json")
+	require.Equal(t, "{\"Path\":\"/held\"}\n", text)
+	for _, tc := range []struct {
+		method, url string
+		code        int
+		body        string
+	}{
+		{http.MethodPost, "/held/keep?key=/a%20b", 200, "done\n"},
+		{http.MethodPost, "/held/drop?key=/c", 200, "done\n"},
+		{http.MethodPost, "/held/drop?key=/none", 404, "nothing is held under /none\n"},
+		{http.MethodPost, "/held/keep", 400, "?key= is missing: GET /held shows the keys\n"},
+		{http.MethodGet, "/held/drop?key=/c", 405, "Method Not Allowed\n"},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tc.method, tc.url, nil))
+		require.Equal(t, tc.code, w.Code, tc.url)
+		require.Equal(t, tc.body, w.Body.String())
+	}
+	require.Equal(t, []string{"keep /a b", "drop /c"}, said)
 }

@@ -33,7 +33,7 @@ type Explanation struct {
 // Node is the node of a path.
 type Node struct {
 	Kind  string // "persistent", "ephemeral", "container"
-	Owner string // "session 0x...", "the bridge: it stands for an instance in the registry", "nobody"
+	Owner string // "session 0x...", "the bridge: it stands for an instance in the registry", "the bridge, which holds it", "nobody"
 }
 
 // Removed tells of a node that somebody else than its owner deleted.
@@ -81,6 +81,9 @@ func (b *Book) Explain(path string) Explanation {
 	b.tree.View(func(v *znode.View) {
 		if n, ok := v.Lookup(path); ok {
 			e.Node = &Node{Kind: n.Kind.String(), Owner: b.ownerText(n.Owner)}
+			if n.Held != "" {
+				e.Node.Owner = holder
+			}
 			if loc.Place.Kind == translate.KindBoundDir {
 				e.Children = int(n.Stat.NumChildren)
 			}
@@ -185,6 +188,9 @@ func (b *Book) explainClaims(list []placed, services map[registryclient.Service]
 			Path: c.Path(), Source: c.Source.String(), Owner: b.ownerText(c.Owner),
 			Generation: c.Generation.String(), Since: c.Since, Held: c.Held,
 		}
+		if c.Held != "" && c.Local() {
+			x.Owner = holder
+		}
 		if c.Address.Host != "" {
 			x.Address = c.Address.String()
 		}
@@ -236,6 +242,9 @@ func (b *Book) shown(c *Claim) (bool, string) {
 	}
 	return false, "a node of somebody else stands in the way"
 }
+
+// holder owns the nodes that are held.
+const holder = "the bridge, which holds it"
 
 func (b *Book) ownerText(owner int64) string {
 	switch owner {
