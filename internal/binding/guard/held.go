@@ -164,7 +164,7 @@ func (g *Guard) review(now time.Time) {
 		g.mu.Lock()
 		why := "it has ended"
 		if g.items[it.key] == it && !it.kept && !now.Before(it.deadline) {
-			why = g.takeLocked(it.service, it.at, size, now)
+			why = g.takeLocked(it.service, it.at, size, g.listed+len(g.items), now)
 		}
 		g.mu.Unlock()
 		if why == "" {

@@ -86,15 +86,17 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 			size--
 		}
 	}
+	g.mu.Lock()
+	g.listed += len(listed) - len(s.listed)
+	g.mu.Unlock()
 	s.listed, s.last = listed, list
 	return g.apply(s)
 }
 
-// relist brings the counts of what is listed up to date. s.mu is held.
+// relist notes who published what is listed, and what of it is back. s.mu is held.
 func (g *Guard) relist(s *service, listed map[string]listing) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.listed += len(listed) - len(s.listed)
 	for _, l := range s.listed {
 		g.publishedLocked(l.publisher, -1)
 	}
@@ -163,7 +165,7 @@ func (g *Guard) judge(svc registryclient.Service, at, publisher string, size int
 		v.why = "the registry lists it no more; whether all of its bridge is gone is not known yet"
 	default:
 		v.open = false
-		if v.why = g.takeLocked(svc, at, size, now); v.why == "" {
+		if v.why = g.takeLocked(svc, at, size, g.listed, now); v.why == "" {
 			return verdict{}
 		}
 		v.objected = true
@@ -201,7 +203,7 @@ func (g *Guard) judgeAgainLocked(it *item, size int, now time.Time) verdict {
 			return verdict{class: Reported, why: fmt.Sprintf("the registry lists the last address of its service no more, and %d others within %v", others, g.cfg.Window)}
 		}
 	}
-	if why := g.takeLocked(it.service, it.at, size, now); why != "" {
+	if why := g.takeLocked(it.service, it.at, size, g.listed+len(g.items), now); why != "" {
 		return verdict{class: Reported, why: why}
 	}
 	if it.publisher != "" {
@@ -238,24 +240,27 @@ func (g *Guard) takenLocked(svc registryclient.Service, now time.Time) map[strin
 	return taken
 }
 
-// takeLocked is why an address of a service with size of them may not go now
-// without evidence; "": it may, and that is noted.
-func (g *Guard) takeLocked(svc registryclient.Service, at string, size int, now time.Time) string {
+// takeLocked is why an address of a service with size of them, out of all that
+// there are, may not go now without evidence; "": it may, and that is noted.
+func (g *Guard) takeLocked(svc registryclient.Service, at string, size, all int, now time.Time) string {
 	taken := g.takenLocked(svc, now)
 	peak := size + len(taken)
 	g.lasts = recent(g.lasts, now, g.cfg.Window)
 	g.ledger = recent(g.ledger, now, g.cfg.Window)
-	if peak <= 1 {
+	last := peak <= 1
+	if last {
 		if len(g.lasts) > 0 {
 			return fmt.Sprintf("it is the last address of its service, and one service in %v may lose its last without evidence", g.cfg.Window)
 		}
-		g.lasts = append(g.lasts, now)
 	} else if limit := min(max(1, int(g.cfg.Cap*float64(peak))), peak-1); len(taken) >= limit {
 		return fmt.Sprintf("the registry lists %d of %d no more, and %d may go at once", len(taken)+1, peak, limit)
 	}
-	all := g.listed + len(g.ledger)
+	all += len(g.ledger)
 	if most := max(g.cfg.MassSessions, int(g.cfg.Cap*float64(all))); len(g.ledger) >= most {
 		return fmt.Sprintf("the registry lists %d of all %d instances no more, and %d may go at once", len(g.ledger)+1, all, most)
+	}
+	if last {
+		g.lasts = append(g.lasts, now)
 	}
 	if taken == nil {
 		taken = make(map[string]time.Time)
