@@ -41,6 +41,7 @@ bench: build ## beside a real ZooKeeper, in one run
 
 load: build ## 100,000 sessions in memory, their expiry at once, slow readers, storms; then 18,000 over TCP beside a real ZooKeeper
 	$(GO) test -count=1 -timeout 30m -v -run TestLoad ./internal/server -load
+	$(GO) test -count=1 -timeout 30m -v -run TestThousandsFallSilent ./internal/bridge -silent 10000
 	$(GO) run ./compat-tests/bench --servers zkbridge,zookeeper --cases idle,storm --sessions 18000 --rounds 1 --json .cache/load.json
 
 memory: ## what NODES (1000000) provider nodes cost, layer by layer
