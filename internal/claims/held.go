@@ -116,17 +116,18 @@ func (b *Book) Providers() (list []int64) {
 	return list
 }
 
-// Local tells whether a claim of ZooKeeper's side would be published under a
-// service for an ip and port.
-func (b *Book) Local(svc registryclient.Service, at string) (yes bool) {
+// Local gives the ips and ports that claims of ZooKeeper's side would publish
+// under a service.
+func (b *Book) Local(svc registryclient.Service) map[string]bool {
+	at := make(map[string]bool)
 	b.tree.View(func(*znode.View) {
 		if s := b.services[svc]; s != nil {
 			for c := range s.local {
-				yes = yes || c.At == at
+				at[c.At] = true
 			}
 		}
 	})
-	return yes
+	return at
 }
 
 // Size is how many ips and ports a service has in all: of ZooKeeper's side, and

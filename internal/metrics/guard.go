@@ -11,6 +11,7 @@ func collectGuard(reg *prometheus.Registry, source func() guard.Stats) {
 	table(reg, source,
 		gauge("held", "Addresses that are held: shown and published although nobody vouches for them.", func(s guard.Stats) float64 { return float64(s.Held) }),
 		counter("stalls_total", "Times that the bridge itself stood still for more than a second.", func(s guard.Stats) float64 { return float64(s.Stalls) }),
+		counter("mass_silences_total", "Times that many sessions, or most of a service, were silent at once.", func(s guard.Stats) float64 { return float64(s.MassSilences) }),
 		counter("deadlines_extended_total", "Silent sessions that got another timeout, because it was likelier that we did not hear.", func(s guard.Stats) float64 { return float64(s.Extensions) }),
 		counter("probes_total", "Held addresses asked whether somebody is there.", func(s guard.Stats) float64 { return float64(s.Probes) }),
 		counter("probes_answered_total", "Probes that somebody answered.", func(s guard.Stats) float64 { return float64(s.Answers) }),
@@ -20,12 +21,17 @@ func collectGuard(reg *prometheus.Registry, source func() guard.Stats) {
 	if source == nil {
 		return
 	}
+	held := newDesc("held_by_class", "Addresses that are held, by what would have taken them away.", "class")
 	ended := newDesc("held_ended_total", "Held addresses that ended, by evidence.", "evidence")
 	add(reg, func(out sink) {
-		for evidence, n := range source().Ended {
+		s := source()
+		for class, n := range s.HeldBy {
+			out.gauge(held, float64(n), class)
+		}
+		for evidence, n := range s.Ended {
 			out.count(ended, float64(n), evidence)
 		}
-	}, ended)
+	}, held, ended)
 }
 
 func collectStore(reg *prometheus.Registry, source func() znode.StoreStats) {

@@ -126,31 +126,33 @@ type Guard struct {
 	mu sync.Mutex
 
 	// guarded by mu
-	beat       time.Time           // the last time that we know that we ran
-	stallEnd   time.Time           // of the last stall
-	stallFor   time.Duration       // how long it took
-	extended   map[int64]extension // sessions whose deadline was extended
-	ending     map[int64]string    // sessions whose addresses are to be held, and why
-	silence    census              // the last count
-	gone       map[registryclient.Service][]time.Time
-	goneAll    []time.Time
-	linked     time.Time // since when the link is up again after it was lost
-	down       bool
-	items      map[string]*item
-	news       map[string]*news                                // what is to be told in the log
-	ledgers    map[registryclient.Service]map[string]time.Time // endpoints that went without evidence, and when
-	ledger     []time.Time                                     // of all of them
-	lasts      []time.Time                                     // services that lost their last address without evidence
-	objections []time.Time                                     // addresses that were not allowed to go at once
-	published  map[string]int                                  // by cluster of bridges: what the registry lists of theirs
-	lost       map[string][]time.Time                          // and what it took back
-	passed     map[int64]time.Time                             // sessions that are over and whose addresses go
-	services   map[registryclient.Service]*service
-	listed     int // instances that the registry lists in all
-	probing    int
-	ended      map[Evidence]uint64
-	unwritten  map[*service]struct{}
-	complete   bool // there is a whole picture on disk
+	beat         time.Time     // the last time that we know that we ran
+	stallEnd     time.Time     // of the last stall
+	stallFor     time.Duration // how long it took
+	suspected    time.Time     // the last time that the silence of many was
+	massSilences uint64
+	extended     map[int64]extension // sessions whose deadline was extended
+	ending       map[int64]string    // sessions whose addresses are to be held, and why
+	silence      census              // the last count
+	gone         map[registryclient.Service][]time.Time
+	goneAll      []time.Time
+	linked       time.Time // since when the link is up again after it was lost
+	down         bool
+	items        map[string]*item
+	news         map[string]*news                                // what is to be told in the log
+	ledgers      map[registryclient.Service]map[string]time.Time // endpoints that went without evidence, and when
+	ledger       []time.Time                                     // of all of them
+	lasts        []time.Time                                     // services that lost their last address without evidence
+	objections   []time.Time                                     // addresses that were not allowed to go at once
+	published    map[string]int                                  // by cluster of bridges: what the registry lists of theirs
+	lost         map[string][]time.Time                          // and what it took back
+	passed       map[int64]time.Time                             // sessions that are over and whose addresses go
+	services     map[registryclient.Service]*service
+	listed       int // instances that the registry lists in all
+	probing      int
+	ended        map[Evidence]uint64
+	unwritten    map[*service]struct{}
+	complete     bool // there is a whole picture on disk
 
 	stalls, extensions, probes, answers, refusals, diskErrors atomic.Uint64
 }
@@ -242,14 +244,16 @@ func (g *Guard) Run(ctx context.Context) error {
 
 // Stats are numbers of a Guard. Counters rise for ever.
 type Stats struct {
-	Held       int               // addresses held now
-	Ended      map[string]uint64 // held addresses that ended, by evidence
-	Stalls     uint64            // times that we stood still
-	Extensions uint64            // sessions whose deadline was extended
-	Probes     uint64            // addresses asked
-	Answers    uint64            // of these, those where somebody was
-	Refusals   uint64            // and those where nobody listened
-	DiskErrors uint64            // imports that could not be written
+	Held         int               // addresses held now
+	HeldBy       map[string]int    // the same by class of their removal
+	Ended        map[string]uint64 // held addresses that ended, by evidence
+	Stalls       uint64            // times that we stood still
+	MassSilences uint64            // times that many sessions, or most of a service, were silent at once
+	Extensions   uint64            // sessions whose deadline was extended
+	Probes       uint64            // addresses asked
+	Answers      uint64            // of these, those where somebody was
+	Refusals     uint64            // and those where nobody listened
+	DiskErrors   uint64            // imports that could not be written
 }
 
 // Stats is a snapshot of the counters.
@@ -257,12 +261,18 @@ func (g *Guard) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := Stats{
-		Held: len(g.items), Ended: make(map[string]uint64),
+		Held: len(g.items), HeldBy: make(map[string]int), Ended: make(map[string]uint64), MassSilences: g.massSilences,
 		Stalls: g.stalls.Load(), Extensions: g.extensions.Load(), Probes: g.probes.Load(),
 		Answers: g.answers.Load(), Refusals: g.refusals.Load(), DiskErrors: g.diskErrors.Load(),
 	}
 	for _, e := range []Evidence{Word, Refusal, TimeOut, Operator, Adopted} {
 		st.Ended[e.String()] = g.ended[e]
+	}
+	for _, c := range []Class{Expired, Reported, LinkLost, PeerLost, fromEarly} {
+		st.HeldBy[c.String()] = 0
+	}
+	for _, it := range g.items {
+		st.HeldBy[it.class.String()]++
 	}
 	return st
 }

@@ -31,6 +31,7 @@ type item struct {
 	publisher string // the cluster of bridges that published it; "": it registered itself
 	open      bool   // judged again after settle
 	objected  bool   // one of Guard.objections
+	last      bool   // its time is over, and its service has no other
 
 	path       string // of a claim of ZooKeeper's side
 	generation claims.Generation
@@ -61,9 +62,13 @@ func (g *Guard) Held() []Held {
 	defer g.mu.Unlock()
 	list := make([]Held, 0, len(g.items))
 	for _, it := range g.items {
+		until := it.deadline
+		if it.last {
+			until = it.since.Add(g.cfg.HoldMax)
+		}
 		list = append(list, Held{
 			Key: it.key, Service: it.service, Instance: it.at, Class: it.class.String(), Why: it.why,
-			Since: it.since, Until: it.deadline, Refused: it.refused, Kept: it.kept,
+			Since: it.since, Until: until, Refused: it.refused, Kept: it.kept,
 		})
 	}
 	slices.SortFunc(list, func(a, b Held) int { return strings.Compare(a.Key, b.Key) })
@@ -136,7 +141,8 @@ func (g *Guard) collect(now time.Time) {
 func (g *Guard) review(now time.Time) {
 	g.collect(now)
 	g.mu.Lock()
-	var over, imports, open []*item
+	var over, open []*item
+	imports := make(map[registryclient.Service][]*item)
 	for _, it := range g.items {
 		switch {
 		case it.open && now.Sub(it.since) >= settle:
@@ -145,32 +151,51 @@ func (g *Guard) review(now time.Time) {
 			over = append(over, it)
 		}
 		if it.imports != nil {
-			imports = append(imports, it)
+			imports[it.service] = append(imports[it.service], it)
 		}
 	}
 	g.mu.Unlock()
 
-	for _, it := range imports {
-		if g.cfg.Book.Local(it.service, it.at) {
-			g.end(it, Adopted)
+	for svc, list := range imports {
+		local := g.cfg.Book.Local(svc)
+		for _, it := range list {
+			if local[it.at] {
+				g.end(it, Adopted)
+			}
 		}
 	}
+	slices.SortFunc(open, byAge)
 	g.reopen(open, now)
-	slices.SortFunc(over, func(a, b *item) int {
-		return cmp.Or(a.deadline.Compare(b.deadline), strings.Compare(a.key, b.key))
-	})
+	slices.SortFunc(over, byAge)
+	sizes := make(map[registryclient.Service]int)
 	for _, it := range over {
-		size := g.cfg.Book.Size(it.service)
-		g.mu.Lock()
-		why := "it has ended"
-		if g.items[it.key] == it && !it.kept && !now.Before(it.deadline) {
-			why = g.takeLocked(it.service, it.at, size, g.listed+len(g.items), now)
+		size, known := sizes[it.service]
+		if !known {
+			size = g.cfg.Book.Size(it.service)
 		}
-		g.mu.Unlock()
-		if why == "" {
+		if g.mayTimeOut(it, size, now) {
 			g.end(it, TimeOut)
+			size--
 		}
+		sizes[it.service] = size
 	}
+}
+
+func byAge(a, b *item) int {
+	return cmp.Or(a.deadline.Compare(b.deadline), strings.Compare(a.key, b.key))
+}
+
+// mayTimeOut reports whether an address goes whose time is over, of a service with
+// size of them. An empty list takes more than time: the last one stays up to the
+// maximum.
+func (g *Guard) mayTimeOut(it *item, size int, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.items[it.key] != it || it.kept || now.Before(it.deadline) {
+		return false
+	}
+	it.last = size <= 1 && now.Before(it.since.Add(g.cfg.HoldMax))
+	return !it.last && g.takeLocked(it.service, it.at, size, g.listed+len(g.items), now) == ""
 }
 
 // probe asks the addresses that are due, each once for all that is held of it.

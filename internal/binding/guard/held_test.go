@@ -74,8 +74,8 @@ func TestARefusalInBetweenIsForgotten(t *testing.T) {
 	})
 }
 
-// TestTimeOut: what says nothing for guard.hold goes, one service's last address a
-// window and never more of a service than the cap.
+// TestTimeOut: what says nothing for guard.hold goes, never more of a service than
+// the cap, and its last address after guard.holdMax. Field report 40.
 func TestTimeOut(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		held(t, w)
@@ -85,7 +85,11 @@ func TestTimeOut(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		require.Len(t, w.shown("com.x.S"), 1, "half of two may go at once")
-		time.Sleep(11 * time.Second)
+		require.WithinDuration(t, w.guard.Held()[0].Since.Add(time.Hour), w.guard.Held()[0].Until, time.Second)
+		time.Sleep(49 * time.Minute)
+		synctest.Wait()
+		require.Len(t, w.shown("com.x.S"), 1)
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.Empty(t, w.shown("com.x.S"))
 		require.EqualValues(t, 2, w.guard.Stats().Ended[guard.TimeOut.String()])

@@ -70,13 +70,13 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 	}
 	g.relist(s, listed)
 	slices.Sort(missing)
-	size := 0
+	size, local := 0, map[string]bool(nil)
 	if len(missing) > 0 && !g.cfg.Off {
-		size = g.cfg.Book.Size(svc)
+		size, local = g.cfg.Book.Size(svc), g.cfg.Book.Local(svc)
 	}
 	now := time.Now()
 	for _, at := range missing {
-		if g.cfg.Off || g.cfg.Book.Local(svc, at) {
+		if g.cfg.Off || local[at] {
 			continue // no address goes: a client of ours vouches for it
 		}
 		old := s.listed[at]

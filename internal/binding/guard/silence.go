@@ -69,6 +69,12 @@ func (g *Guard) Over(_ context.Context, s Session) (bool, error) {
 		g.passLocked(id, seen, services, now)
 		return true, nil
 	}
+	if why != "" {
+		if now.Sub(g.suspected) >= g.cfg.Window {
+			g.massSilences++
+		}
+		g.suspected = now
+	}
 	g.extended[id] = extension{at: now, why: why} // of a stall alone nothing is held
 	g.extensions.Add(1)
 	return false, nil
