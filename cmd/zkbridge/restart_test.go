@@ -329,3 +329,120 @@ func TestRestartWithoutAGap(t *testing.T) {
 		})
 	}
 }
+
+// TestLostDataDirectory: a bridge that begins anew under its old cluster id is let in
+// at once, and what it had published stays while its clients come back.
+func TestLostDataDirectory(t *testing.T) {
+	p := newPlace(t, true, "--bridge.cluster", "c1")
+	p.startBridge()
+	p.awaitReady()
+	p.bridge.end(syscall.SIGTERM)
+	p.bridge.start() // a second start: the lost directory knew of two
+	p.awaitReady()
+	conn := p.connect()
+	n := p.watch()
+	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} {
+		createAll(t, conn, greeterNode(ip), zk.FlagEphemeral)
+		n.require(t, ip)
+	}
+	p.bridge.end(syscall.SIGKILL)
+	require.NoError(t, os.RemoveAll(p.data))
+	time.Sleep(1100 * time.Millisecond) // a start a second is the most that is told apart
+	p.bridge.start()
+	p.awaitReady()
+	createAll(t, p.connect(), greeterNode("192.0.2.1"), zk.FlagEphemeral)
+	createAll(t, p.connect(), greeterNode("192.0.2.3"), zk.FlagEphemeral)
+	n.require(t, "192.0.2.3")
+	time.Sleep(1500 * time.Millisecond)
+	n.check(t)
+}
+
+// TestStartWithoutTheRegistry: what a bridge does that cannot ask a registry, for each
+// of the two ways to be configured. It never shows an empty list for a service that
+// may have instances.
+func TestStartWithoutTheRegistry(t *testing.T) {
+	for _, way := range []string{"wait", "serve"} {
+		t.Run(way, func(t *testing.T) {
+			p := newPlace(t, true, "--registry.startWithoutRegistry", way, "--registry.startWait", "1s")
+			p.ownRegistry.end(syscall.SIGKILL)
+			p.startBridge()
+			time.Sleep(3 * time.Second)
+			ok, why := p.ready()
+			switch way {
+			case "wait":
+				require.False(t, ok, "it has never had a picture of the registry")
+				require.Contains(t, why, "the registry is away")
+				_, err := p.handshake()
+				require.ErrorIs(t, err, io.EOF, "closed without a word, so that consumers keep what they have")
+			case "serve":
+				require.True(t, ok, why)
+				_, err := p.handshake()
+				require.NoError(t, err)
+			}
+			p.ownRegistry.start()
+			p.awaitReady()
+			p.heartbeats("192.0.2.100", 3*time.Second)
+			sees := func(want ...string) func() bool {
+				return func() bool {
+					names, _, err := p.connect().Children("/dubbo/" + greeter + "/providers")
+					if err != nil || len(names) != len(want) {
+						return false
+					}
+					for i, ip := range want {
+						if !strings.Contains(names[i], ip) {
+							return false
+						}
+					}
+					return true
+				}
+			}
+			require.Eventually(t, sees("192.0.2.100"), 10*time.Second, 50*time.Millisecond)
+			time.Sleep(3 * time.Second) // imports are kept within two
+
+			// Both away, and the bridge alone comes back: it shows what it knew.
+			p.ownRegistry.end(syscall.SIGKILL)
+			p.bridge.end(syscall.SIGKILL)
+			p.bridge.start()
+			p.awaitReady()
+			names, _, err := p.connect().Children("/dubbo/" + greeter + "/providers")
+			require.NoError(t, err)
+			require.Len(t, names, 1)
+			require.Contains(t, names[0], "192.0.2.100")
+		})
+	}
+}
+
+// handshake is that of a new client, byte for byte.
+func (p *place) handshake() ([]byte, error) {
+	p.t.Helper()
+	conn, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", p.clients)
+	require.NoError(p.t, err)
+	defer conn.Close()
+	require.NoError(p.t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	request := make([]byte, 4+45) // version 0, zxid 0, timeout, session 0, a password of 16 zeros, not read-only
+	request[3], request[18], request[31] = 45, 0x27, 16
+	if _, err := conn.Write(request); err != nil {
+		return nil, err
+	}
+	answer := make([]byte, 4)
+	_, err = io.ReadFull(conn, answer)
+	return answer, err
+}
+
+// TestSecondProcessOnTheSameData: it is refused with a sentence, and the first goes on.
+func TestSecondProcessOnTheSameData(t *testing.T) {
+	p := newPlace(t, true)
+	p.startBridge()
+	p.awaitReady()
+	for _, args := range [][]string{
+		{"serve", "--data.dir", p.data, "--server.listen", "127.0.0.1:0", "--admin.listen", "127.0.0.1:0", "--registry.address", "http://" + p.registry},
+		{"registry", "serve", "--listen", "127.0.0.1:0", "--data-dir", p.registryData},
+	} {
+		out, err := exec.CommandContext(t.Context(), "zkbridge", args...).CombinedOutput()
+		require.Error(t, err)
+		require.Regexp(t, "data directory .* (another process is using it|in use by another registry): stop that one,? or choose another directory", string(out))
+		t.Logf("%s", out)
+	}
+	ok, why := p.ready()
+	require.True(t, ok, why)
+}

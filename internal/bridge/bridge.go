@@ -56,6 +56,7 @@ type Bridge struct {
 	takeovers takeovers // nil where nothing is taken over
 
 	draining atomic.Bool
+	open     atomic.Bool // clients are let in
 
 	excesses excesses // of quotas; nil where they are not enforced
 
@@ -82,7 +83,10 @@ func New(cfg config.Config, log *slog.Logger) (_ *Bridge, err error) {
 	if cluster == "" {
 		cluster = b.store.ClusterID()
 	}
-	owner := registryclient.Owner{Cluster: cluster, Bridge: uint8(cfg.Bridge.ID), Incarnation: b.store.Incarnation()}
+	owner, err := b.owner(cluster)
+	if err != nil {
+		return nil, err
+	}
 	if err = b.buildTree(cluster); err != nil {
 		return nil, err
 	}
@@ -144,7 +148,7 @@ func (b *Bridge) buildTree(cluster string) error {
 		Key:         b.store.Secret(),
 		MinTimeout:  shortest,
 		MaxTimeout:  longest,
-		Authority:   authority{b.guard},
+		Authority:   authority{b.guard, &b.open},
 		Expire: func(s *sessions.Session) {
 			removeNodes(s)
 			sessionLog.Info("session expired", "session", s.String(), "timeout", s.Timeout())
@@ -207,6 +211,9 @@ func (b *Bridge) bind(owner registryclient.Owner) error {
 	cfg := binding.Config{Book: b.book, Client: b.client, Owner: owner, Table: table, Guard: b.guard, Log: b.log.With("component", "binding")}
 	cfg.ServeAfter = max(b.cfg.Registry.StartWait, time.Nanosecond)
 	cfg.ServeBlind = b.cfg.Registry.StartWithoutRegistry == "serve"
+	if !b.store.Whole() {
+		cfg.Leftovers = b.cfg.Registry.Lease
+	}
 	if b.registry != nil {
 		// There is nothing to wait for in our own process: a second worker would only
 		// take processors from clients. With one, what a burst of registrations brings
@@ -370,6 +377,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		start(&keepingParts, keeping, "embedded registry", b.registry.Run)
 	}
 	start(&endingParts, ending, "sessions", b.sessions.Run)
+	start(&endingParts, ending, "opening", b.letIn)
 	start(&endingParts, ending, "reaper", b.reaper().Run)
 	start(&endingParts, ending, "guard", b.guard.Run)
 	if b.excesses != nil {

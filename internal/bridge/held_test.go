@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,8 @@ func TestProvidersOfAMachineThatWasRestarted(t *testing.T) {
 	ok, _, err := other.Exists("/lock")
 	require.NoError(t, err)
 	require.False(t, ok)
-	require.Equal(t, []string{"10.0.0.1:20880"}, instances(t, registryOf(t, again)))
+	api := registryOf(t, again)
+	require.Eventually(t, func() bool { return slices.Equal(instances(t, api), []string{"10.0.0.1:20880"}) }, time.Second, time.Millisecond)
 	_, text := get(t, again.AdminURL()+"/held")
 	require.Contains(t, text, "the machine was restarted")
 	l.down.Store(false)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-var errHeld = errors.New("another process is using it")
+var errHeld = errors.New("another process is using it: stop that one, or choose another directory (data.dir)")
 
 // lockFile takes a lock that ends with the process, however it ends.
 func lockFile(f *os.File) error {

@@ -34,6 +34,12 @@ type Config struct {
 	ServeAfter time.Duration
 	ServeBlind bool // even if the Guard has none: what others registered is missing until the registry answers
 
+	// Leftovers is how long what an earlier life of this bridge has left in the
+	// registry stays there although nothing here vouches for it: of a bridge that
+	// may have forgotten something. 0: it knows all, and withdraws that at once.
+	// A registry that cannot say what is ours has none.
+	Leftovers time.Duration
+
 	AdditionDelay  time.Duration // from a change to the publication of what is new; 0: 10 ms, at most 20 ms
 	RemovalDelay   time.Duration // how long what is gone stays published; 0: 900 ms, at most 1 s
 	PublishTimeout time.Duration // for one call; 0: 10 s
@@ -127,9 +133,13 @@ func New(cfg Config) (*Binding, error) {
 	}
 	b := &Binding{cfg: cfg}
 	b.echo = &echo{table: cfg.Table, cluster: cfg.Owner.Cluster}
-	b.gate = newGate(cfg.Log, cfg.Guard.Complete)
 	b.pub = newPublisher(cfg)
+	b.gate = newGate(cfg.Log, func() {
+		cfg.Guard.Complete()
+		b.pub.imported()
+	})
 	b.imp = newImporter(cfg, b.gate, b.echo)
+	b.imp.left = b.pub.left
 	b.notes = newNotes(cfg.Log)
 	cfg.Book.OnDirty(b.pub.mark)
 	cfg.Book.OnTarget(b.imp.found)
@@ -151,6 +161,7 @@ func def[T comparable](v *T, value T) {
 func (b *Binding) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	cfg := &b.cfg
+	b.pub.begin(time.Now())
 	if cfg.ServeAfter > 0 {
 		g.Go(func() error {
 			return b.gate.giveUp(ctx, cfg.ServeAfter, func() bool { return cfg.ServeBlind || cfg.Guard.Picture() })

@@ -19,7 +19,8 @@ type importer struct {
 	gate *gate
 	echo *echo
 	log  *slog.Logger
-	wake chan struct{} // holds one token when found has grown
+	wake chan struct{}                 // holds one token when found has grown
+	left func(registryclient.Snapshot) // is told the first list of each service
 
 	mu      sync.Mutex
 	targets []claims.Target // found and not followed yet
@@ -110,6 +111,7 @@ type subscription struct {
 	cancel  context.CancelFunc
 
 	mu    sync.Mutex              // held while a list is imported
+	first bool                    // a list has come
 	gone  bool                    // its name is not there any more
 	empty bool                    // so is its last list
 	last  registryclient.Snapshot // the last list, if it is to be judged again
@@ -227,6 +229,10 @@ func (f *follower) snapshot(s *subscription, snap registryclient.Snapshot) {
 		return
 	}
 	f.snapshots.Add(1)
+	if !s.first {
+		s.first = true
+		f.left(snap)
+	}
 	f.judge(s, snap)
 	f.gate.imported(snap.Service)
 	s.empty = len(snap.Instances) == 0

@@ -43,7 +43,8 @@ func makePlan(want, has []claims.Listed, going map[string]time.Time, missing, no
 	for _, h := range has {
 		at := h.At
 		w, ok := wanted[at]
-		if ok && w.Address.Address == h.Address.Address {
+		unknown := h.Address == claims.Address{} // what an earlier life has left
+		if ok && (unknown || w.Address.Address == h.Address.Address) {
 			continue
 		}
 		if stay(at, h) {

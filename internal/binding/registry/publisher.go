@@ -30,6 +30,8 @@ type publisher struct {
 	queue    dueQueue // services that are waiting, none that is busy
 	last     uint64   // generation of the last call
 	counted  Stats
+	holdBack bool      // nothing leaves before what an earlier life has left is known
+	until    time.Time // which stays until then
 }
 
 // outgoing is the list of one service on its way.
@@ -37,13 +39,14 @@ type outgoing struct {
 	service registryclient.Service
 
 	// guarded by publisher.mu
-	due     time.Time // when to look at it next; zero: no need
-	since   time.Time // since when it has been due without being looked at
-	index   int       // in the queue, -1: not there
-	busy    bool      // a worker has it
-	missing time.Time // the first report that something may have gone, not looked at yet
-	force   time.Time // publish even what is the same, unless it was accepted since: the registry may hold something else
-	retry   bool      // try again what was refused
+	due     time.Time       // when to look at it next; zero: no need
+	since   time.Time       // since when it has been due without being looked at
+	index   int             // in the queue, -1: not there
+	busy    bool            // a worker has it
+	missing time.Time       // the first report that something may have gone, not looked at yet
+	force   time.Time       // publish even what is the same, unless it was accepted since: the registry may hold something else
+	retry   bool            // try again what was refused
+	left    []claims.Listed // what an earlier life of ours has left in the registry
 
 	// written under publisher.mu by the worker that has it
 	accepted   []claims.Listed // what the registry has from us, sorted
@@ -86,6 +89,17 @@ func (p *publisher) mark(svc registryclient.Service, u claims.Urgency) {
 		o.missing = now
 	}
 	p.dueLocked(o, now.Add(p.cfg.RemovalDelay))
+}
+
+// publishAll has the lists of services looked at, at once: what was there before
+// a start is not to be missed for longer than need be.
+func (p *publisher) publishAll(services []registryclient.Service) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, svc := range services {
+		p.dueLocked(p.outgoingLocked(svc), now)
+	}
 }
 
 func (p *publisher) outgoingLocked(svc registryclient.Service) *outgoing {
@@ -172,9 +186,7 @@ func (p *publisher) linked(s registryclient.LinkState) (changed bool) {
 func (p *publisher) run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	for _, svc := range p.cfg.Book.Services() {
-		p.mark(svc, claims.Urgent)
-	}
+	p.publishAll(p.cfg.Book.Services())
 	workers.Go(func() { p.reconcile(ctx) })
 	slots := make(chan struct{}, p.cfg.Workers)
 	for {
@@ -211,6 +223,9 @@ func (p *publisher) take() (*outgoing, time.Duration) {
 	if !p.up || len(p.queue) == 0 {
 		return nil, time.Hour
 	}
+	if wait := time.Until(p.until); p.holdBack && wait > 0 {
+		return nil, wait
+	}
 	o := p.queue[0]
 	if wait := time.Until(o.due); wait > 0 {
 		return nil, wait
@@ -224,7 +239,7 @@ func (p *publisher) take() (*outgoing, time.Duration) {
 // work looks at one service and publishes its list if that is called for.
 func (p *publisher) work(ctx context.Context, o *outgoing) {
 	p.mu.Lock()
-	missing, force, retry := o.missing, o.force, o.retry
+	missing, force, retry, left := o.missing, o.force, o.retry, o.left
 	o.missing, o.force, o.retry = time.Time{}, time.Time{}, false
 	p.mu.Unlock()
 
@@ -233,24 +248,27 @@ func (p *publisher) work(ctx context.Context, o *outgoing) {
 		_, yes := p.refuses(o, l, retry, now)
 		return yes
 	})
-	left := make(map[string]refused, len(pub.Refused))
+	out := make(map[string]refused, len(pub.Refused))
 	for _, l := range pub.Refused {
-		left[l.Path()], _ = p.refuses(o, l, retry, now)
+		out[l.Path()], _ = p.refuses(o, l, retry, now)
 	}
 	if missing.IsZero() {
 		missing = now
 	}
 	next := makePlan(pub.Listed, o.accepted, o.going, missing, now, p.cfg.RemovalDelay)
-	result := outcome{accepted: next.list, refused: left}
+	if len(left) > 0 {
+		next.keep(p.stillLeft(o, pub.Listed), p.until, now)
+	}
+	result := outcome{accepted: next.list, refused: out}
 	if !sameList(next.list, o.accepted) || o.doubt || o.acceptedAt.Before(force) {
-		result = p.deliver(ctx, o, next.list, maps.Clone(left), pub.Generation)
+		result = p.deliver(ctx, o, next.list, maps.Clone(out), pub.Generation)
 		if ctx.Err() != nil {
 			return
 		}
 	}
 	fresh := false
 	for path := range result.refused {
-		if _, known := left[path]; !known {
+		if _, known := out[path]; !known {
 			fresh = true
 		}
 	}
