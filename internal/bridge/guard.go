@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,15 +8,7 @@ import (
 
 	"zkbridge/internal/admin"
 	"zkbridge/internal/binding/guard"
-	"zkbridge/sessions"
 )
-
-// authority asks the guard whether a silent session is over.
-type authority struct{ *guard.Guard }
-
-func (a authority) Over(ctx context.Context, s *sessions.Session) (bool, error) {
-	return a.Guard.Over(ctx, s)
-}
 
 func (b *Bridge) buildGuard() (err error) {
 	g := b.cfg.Guard
