@@ -191,7 +191,7 @@ func (b *bridgeRegistry) Restart(ctx context.Context) error {
 	if err := b.Kill(ctx); err != nil {
 		return err
 	}
-	return b.Start(ctx)
+	return b.bridge.Start(ctx) // the registry may be away
 }
 
 func (b *bridgeRegistry) StartRegistry(ctx context.Context) error {

@@ -38,6 +38,9 @@ const (
 	startLimit = 40 * time.Second
 	// lieFor is how long each lie is told: longer than the guard looks back.
 	lieFor = 8 * time.Second
+	// comeBack is how long clients may take to come back after a restart, and to
+	// read and register again.
+	comeBack = 12 * time.Second
 	// emptyFor is for how long the registry that came back knows of nobody.
 	emptyFor = 2 * time.Second
 	// truthLimit is how long all lists may take to be whole again.
@@ -263,6 +266,16 @@ func TestRegistry(t *testing.T) {
 		}
 		time.Sleep(*away) // the length of the outage is the point
 		gone = p.dead(natives[6])
+	})
+	// The bridge starts anew with nobody to ask: it knows from its disk.
+	p.during("the bridge is killed -9 and starts while the registry is away", len(p.whole), p.whole, func() {
+		began := time.Now()
+		if err := p.target.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("without its registry the bridge serves %v after its end", time.Since(began).Round(10*time.Millisecond))
+		time.Sleep(comeBack)
+		p.awaitWhole(truthLimit)
 	})
 	p.during("the registry comes back and knows nothing", len(p.whole), p.whole, func() {
 		if err := os.RemoveAll(filepath.Join(dir, "registry")); err != nil {
