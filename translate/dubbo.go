@@ -133,21 +133,31 @@ func (d *Dubbo) FromZnode(rel string, _ []byte) (Entry, error) {
 			IP: u.host, Port: u.port, Cluster: defaultCluster, Weight: 1, Enabled: true, Healthy: true, Metadata: metadata,
 		},
 	}
-	d.mark(&e, p)
+	d.mark(&e, p, func(s style) bool {
+		return u.regular(text) && s.writes(text, p.Name) && s.writes(key.iface, dir)
+	})
 	return e, nil
 }
 
 // mark puts the marker into e, made from the znode at p, and finds out whether
-// the name can be rebuilt: by rebuilding it.
-func (d *Dubbo) mark(e *Entry, p Place) {
-	styles := []style{styleJava, styleGo}
+// the name can be rebuilt: by seeing that it is regular, else by rebuilding it.
+// regular may be false for a name that can be rebuilt, never true for another.
+func (d *Dubbo) mark(e *Entry, p Place, regular func(style) bool) {
+	styles := [...]style{styleJava, styleGo}
 	if strings.HasPrefix(e.Instance.Metadata[keyRelease], "dubbo-golang") {
-		slices.Reverse(styles)
+		styles = [...]style{styleGo, styleJava}
 	}
 	m := Marker{Cluster: d.cluster, Fingerprint: Fingerprint(p.Name)}
 	rest := ""
 	if e.Instance.Metadata[keyDynamic] == "false" {
 		rest = string(FlagPersistent)
+	}
+	for _, s := range styles {
+		m.Flags = string(rune(s)) + rest
+		if regular(s) {
+			e.Instance.Metadata[MarkerKey], e.Exact = m.String(), true
+			return
+		}
 	}
 	for _, s := range styles {
 		m.Flags = string(rune(s)) + rest

@@ -15,6 +15,8 @@ const (
 	styleGo   style = FlagGo   // net/url.QueryEscape
 )
 
+const hexDigits = "0123456789ABCDEF"
+
 // plain tells whether c stands for itself.
 func (s style) plain(c byte) bool {
 	switch {
@@ -30,7 +32,6 @@ func (s style) plain(c byte) bool {
 
 // escape gives text as one path segment.
 func (s style) escape(text string) string {
-	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/2)
 	for i := range len(text) {
@@ -41,11 +42,39 @@ func (s style) escape(text string) string {
 			b.WriteByte('+')
 		default:
 			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
 		}
 	}
 	return b.String()
+}
+
+// writes tells whether escape(text) is segment.
+func (s style) writes(text, segment string) bool {
+	at := 0
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case at >= len(segment):
+			return false
+		case s.plain(c):
+			if segment[at] != c {
+				return false
+			}
+			at++
+		case c == ' ':
+			if segment[at] != '+' {
+				return false
+			}
+			at++
+		default:
+			if at+2 >= len(segment) || segment[at] != '%' || segment[at+1] != hexDigits[c>>4] || segment[at+2] != hexDigits[c&15] {
+				return false
+			}
+			at += 3
+		}
+	}
+	return at == len(segment)
 }
 
 // unescape decodes a segment once, whichever style wrote it; hex digits of

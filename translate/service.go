@@ -26,9 +26,10 @@ func (k serviceKey) check() *Refusal {
 	if !validInterface(k.iface) {
 		return refuse(ReasonInterface, "%q is no name of an interface", shorten(k.iface))
 	}
-	for what, s := range map[string]string{"version": k.version, "group": k.group} {
+	for _, part := range [...]struct{ what, text string }{{"version", k.version}, {"group", k.group}} {
+		s := part.text
 		if s == "*" || strings.ContainsAny(s, ":&;") || strings.Contains(s, "%25") || !utf8.ValidString(s) {
-			return refuse(ReasonServiceKey, "the %s %q cannot be part of a service name", what, shorten(s))
+			return refuse(ReasonServiceKey, "the %s %q cannot be part of a service name", part.what, shorten(s))
 		}
 	}
 	return nil

@@ -56,9 +56,60 @@ func parseURL(text string) (*providerURL, *Refusal) {
 	return u, nil
 }
 
+// regular tells whether text, of which u was made, is written as Dubbo writes a
+// provider's URL: nothing before the host, a path, parameters in ascending order
+// of their keys, each once, none of them a part of the URL or a marker. Such a
+// text is what ToZnode makes of it again.
+func (u *providerURL) regular(text string) bool {
+	if u.user != "" || u.path == "" {
+		return false
+	}
+	rest, ok := strings.CutPrefix(text, u.protocol)
+	if rest, ok = cut(rest, ok, "://"); ok && strings.IndexByte(u.host, ':') >= 0 {
+		rest, ok = strings.CutPrefix(rest, "[")
+		rest, ok = cut(rest, ok, u.host)
+		rest, ok = cut(rest, ok, "]")
+	} else {
+		rest, ok = cut(rest, ok, u.host)
+	}
+	rest, ok = cut(rest, ok, ":")
+	digits, rest, slash := strings.Cut(rest, "/")
+	if !ok || !slash || strings.HasPrefix(digits, "0") {
+		return false
+	}
+	rest, ok = cut(rest, ok, u.path)
+	separator, last := "?", ""
+	for _, p := range u.params {
+		switch p.key {
+		case MarkerKey, keyCategory, keyProtocol, keyPath:
+			return false
+		}
+		if p.key <= last || !fitsURL(p) {
+			return false
+		}
+		rest, ok = cut(rest, ok, separator)
+		rest, ok = cut(rest, ok, p.key)
+		rest, ok = cut(rest, ok, "=")
+		rest, ok = cut(rest, ok, p.value)
+		separator, last = "&", p.key
+	}
+	return ok && rest == ""
+}
+
+// cut is strings.CutPrefix, false for good once it was.
+func cut(s string, ok bool, prefix string) (string, bool) {
+	if !ok {
+		return s, false
+	}
+	return strings.CutPrefix(s, prefix)
+}
+
 // parseQuery splits at "&" and ";", as Dubbo 3 does.
 func parseQuery(query string) []param {
-	var params []param
+	if query == "" {
+		return nil
+	}
+	params := make([]param, 0, 1+strings.Count(query, "&")+strings.Count(query, ";"))
 	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 		key, value, ok := strings.Cut(part, "=")
 		if !ok {
