@@ -10,8 +10,15 @@
 // published as before, in the name of the bridge. The same becomes of instances
 // that the registry loses beyond the cap, or right after its link came back.
 //
+// Two words of the registry wait a moment for what else it says: that the last
+// address of a service is gone, and that something of another bridge's is. If more
+// than half of what that bridge published goes, the bridge is unreachable.
+//
 // What is held ends when the address is claimed anew, when somebody deletes it,
 // when nobody listens there any more (a probe refused twice), when its time is
 // over, within the cap, or by an operator. An answered probe renews the time up to
-// a maximum.
+// a maximum. Time alone ends the last address of a service at that maximum only.
+//
+// docs/guard.md has the tables: what is held, how it ends, and how long a dead
+// provider can stay.
 package guard

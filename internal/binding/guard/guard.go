@@ -157,10 +157,11 @@ type Guard struct {
 	stalls, extensions, probes, answers, refusals, diskErrors atomic.Uint64
 }
 
-// news is held for one reason since the last look.
+// news is what was held for one kind of reason since the last look: how many, and
+// the last of them.
 type news struct {
-	count   int
-	example string
+	count        int
+	why, example string
 }
 
 // New makes a Guard. It starts nothing.

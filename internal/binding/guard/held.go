@@ -120,7 +120,7 @@ func (g *Guard) collect(now time.Time) {
 		it.service, it.at, it.why, it.class, it.protocol = h.Service, h.At, h.Why, Expired, h.Address.Protocol
 		it.path, it.generation = h.Path, h.Generation
 		g.items[h.Path] = it
-		g.newsLocked(kind(h.Why), h.Path)
+		g.newsLocked(h.Why, h.Path)
 	}
 	for _, it := range g.items {
 		if it.path != "" && !there[it.path] {

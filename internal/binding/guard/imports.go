@@ -281,7 +281,7 @@ func (g *Guard) hold(s *service, at string, in registryclient.Instance, v verdic
 	it.protocol, it.publisher = in.Metadata["protocol"], publisherOf(in)
 	g.items[it.key] = it
 	if v.class != fromEarly && !v.open {
-		g.newsLocked(kind(v.why), it.key)
+		g.newsLocked(v.why, it.key)
 	}
 }
 
@@ -298,7 +298,7 @@ func (g *Guard) reopen(list []*item, now time.Time) {
 		it.open = false
 		if v.class != 0 {
 			it.class, it.why = v.class, v.why
-			g.newsLocked(kind(v.why), it.key)
+			g.newsLocked(v.why, it.key)
 		}
 		g.mu.Unlock()
 		if v.class == 0 {
@@ -343,12 +343,15 @@ func kind(why string) string {
 	}, why)
 }
 
-func (g *Guard) newsLocked(kind, example string) {
-	n := g.news[kind]
+// newsLocked notes a hold for the log, under its reason without the numbers.
+func (g *Guard) newsLocked(why, example string) {
+	k := kind(why)
+	n := g.news[k]
 	if n == nil {
-		n = &news{example: example}
-		g.news[kind] = n
+		n = &news{}
+		g.news[k] = n
 	}
+	n.why, n.example = why, example
 	n.count++
 }
 
@@ -359,13 +362,7 @@ func (g *Guard) tell() {
 	g.news = make(map[string]*news)
 	g.mu.Unlock()
 	for _, n := range list {
-		g.mu.Lock()
-		why := ""
-		if it := g.items[n.example]; it != nil {
-			why = it.why
-		}
-		g.mu.Unlock()
-		g.log.Warn("addresses are held: shown and published although nobody vouches for them", "count", n.count, "why", why, "example", n.example,
+		g.log.Warn("addresses are held: shown and published although nobody vouches for them", "count", n.count, "why", n.why, "example", n.example,
 			"until", "they are claimed anew, refuse two probes, or their time is over; see: zkbridge held list")
 	}
 }
