@@ -152,7 +152,8 @@ type Guard struct {
 	probing      int
 	ended        map[Evidence]uint64
 	unwritten    map[*service]struct{}
-	complete     bool // there is a whole picture on disk
+	complete     bool // there is a whole picture on disk, and it is marked so
+	whole        bool // everything is imported: once it is written, it is a whole picture
 
 	stalls, extensions, probes, answers, refusals, diskErrors atomic.Uint64
 }
@@ -225,7 +226,8 @@ func (g *Guard) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			g.write()
+			for !g.write() {
+			}
 			return nil
 		case <-tick.C:
 		}
