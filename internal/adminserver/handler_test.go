@@ -162,6 +162,7 @@ func TestTexts(t *testing.T) {
 	require.Contains(t, h.text("lsnp"), `"zxid" : "1f",`)
 }
 
+// Field report 69: scripts ask for /commands/<name>.
 func TestEveryNameIsAnswered(t *testing.T) {
 	h := start(t)
 	index := h.get("/commands").Body.String()

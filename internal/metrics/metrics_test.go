@@ -75,6 +75,7 @@ func TestASourceThatIsNotThereIsLeftOut(t *testing.T) {
 }
 
 // Dashboards ask for ZooKeeper's names as they are: no prefix, no _total.
+// Field report 69.
 func TestZooKeepersOwnNames(t *testing.T) {
 	measures := func() []server.Measure {
 		return []server.Measure{

@@ -91,6 +91,7 @@ func (o *bystander) quantile(q float64) time.Duration {
 
 // TestNobodyWaitsForTheEndOfALargeSession: while 4,096 ephemerals go, other
 // clients' writes are done between them, and no part of the end is larger than 256.
+// Field report 62.
 func TestNobodyWaitsForTheEndOfALargeSession(t *testing.T) {
 	const n, rounds = 4096, 50
 	e := &ends{}

@@ -199,6 +199,7 @@ func TestHandshakeTimeout(t *testing.T) {
 
 // Until the first complete picture is there, handshakes end without a word, so
 // that clients try again with the id they have.
+// Field report 42.
 func TestHandshakeNotReady(t *testing.T) {
 	var ready atomic.Bool
 	b := serve(t, options{server: server.Config{Ready: func() (bool, string) { return ready.Load(), "no picture yet" }}})

@@ -191,6 +191,7 @@ func TestLoadManyEphemerals(t *testing.T) {
 
 // Clients that all connect at one moment, lose their connections at one moment
 // and all come back: each has its own session again, with its watch.
+// Field report 63.
 func TestLoadStorm(t *testing.T) {
 	n, waves := full(3000, 300), full(3, 2)
 	b := serve(t, options{})

@@ -165,6 +165,7 @@ func TestPartialFrameExpires(t *testing.T) {
 
 // Connections are counted by source address and in all; who is too many is
 // closed without a byte.
+// Field report 64.
 func TestConnectionLimits(t *testing.T) {
 	t.Run("per address", func(t *testing.T) {
 		b := serve(t, options{server: server.Config{MaxConnectionsPerAddress: 60}})

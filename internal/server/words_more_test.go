@@ -134,6 +134,7 @@ func TestSmallWords(t *testing.T) {
 	require.Zero(t, b.server.Stats().Malformed)
 }
 
+// Field report 68: a bridge that cannot serve says so in the words that ask.
 func TestWordsWhileNotServing(t *testing.T) {
 	cfg := all()
 	cfg.Ready = func() (bool, string) { return false, "not yet" }

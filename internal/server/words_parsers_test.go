@@ -13,6 +13,7 @@ import (
 
 // The texts are an API: go-zookeeper, and what is built on it, takes them apart. It
 // knows only the date that servers up to 3.6 print.
+// Field report 67.
 func TestWordsAsGoZookeeperReadsThem(t *testing.T) {
 	b := serve(t, options{server: server.Config{FourLetterWords: []string{"*"}}}) // with the version that is told by default
 	c := b.connect()

@@ -449,6 +449,7 @@ func TestTableAfterRestart(t *testing.T) {
 }
 
 // A registry that has forgotten everything while it was away gets it again.
+// Field report 31.
 func TestRegistryForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := registrytest.NewFake()

@@ -87,6 +87,7 @@ func TestPitfall11DeleteThenCreate(t *testing.T) {
 
 // A restart of a fleet: everybody deletes and creates, some time apart. No list
 // that leaves lacks anybody.
+// Field report 43.
 func TestPitfall11Storm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nacosLike(registrytest.NewFake()), options{})
