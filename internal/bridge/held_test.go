@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +138,8 @@ func TestProvidersOfAMachineThatWasRestarted(t *testing.T) {
 		_, err = conn.Create(p, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		require.NoError(t, err)
 	}
+	api := registryOf(t, r)
+	require.Eventually(t, func() bool { return len(instances(t, api)) == 1 }, 5*time.Second, 5*time.Millisecond)
 	c.Server.Listen = r.ClientAddr()
 	l.cut()
 	require.NoError(t, r.stop())
@@ -153,8 +154,7 @@ func TestProvidersOfAMachineThatWasRestarted(t *testing.T) {
 	ok, _, err := other.Exists("/lock")
 	require.NoError(t, err)
 	require.False(t, ok)
-	api := registryOf(t, again)
-	require.Eventually(t, func() bool { return slices.Equal(instances(t, api), []string{"10.0.0.1:20880"}) }, time.Second, time.Millisecond)
+	require.Equal(t, []string{"10.0.0.1:20880"}, instances(t, registryOf(t, again)), "natives have seen no gap")
 	_, text := get(t, again.AdminURL()+"/held")
 	require.Contains(t, text, "the machine was restarted")
 	l.down.Store(false)

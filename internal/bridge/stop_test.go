@@ -31,6 +31,8 @@ func TestStoppingEndsNoSession(t *testing.T) {
 	path := providers + "/" + providerName("10.0.0.1:20880")
 	_, err = conn.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)
+	api := registryOf(t, r)
+	require.Eventually(t, func() bool { return len(instances(t, api)) == 1 }, 5*time.Second, 5*time.Millisecond)
 	for range 2 { // of three the last is closed two seconds later: twice the session's timeout
 		_, _, err = connect(t, r).Exists("/")
 		require.NoError(t, err)
