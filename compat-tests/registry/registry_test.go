@@ -21,8 +21,10 @@ import (
 	"zkbridge/compat-tests/scenario"
 )
 
-// session is the longest session that the bridge grants.
-const session = 6 * time.Second
+// session is the longest session that the bridge grants: one that outlives its
+// client's second registration, which Dubbo makes up to ten seconds after it is
+// back.
+const session = 12 * time.Second
 
 var away = flag.Duration("away", 2*session, "how long the registry is away")
 
@@ -36,11 +38,11 @@ const (
 	ttl     = 4 * time.Second
 
 	startLimit = 40 * time.Second
-	// lieFor is how long each lie is told: longer than the guard looks back.
-	lieFor = 8 * time.Second
+	// lieFor is how long each lie is told.
+	lieFor = 6 * time.Second
 	// comeBack is how long clients may take to come back after a restart, and to
 	// read and register again.
-	comeBack = 12 * time.Second
+	comeBack = 14 * time.Second
 	// emptyFor is for how long the registry that came back knows of nobody.
 	emptyFor = 2 * time.Second
 	// truthLimit is how long all lists may take to be whole again.
