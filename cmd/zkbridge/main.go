@@ -38,6 +38,6 @@ natively become nodes that they see.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serveCommand(), explainCommand(), heldCommand(), registryCommand(), demoCommand(), benchCommand(), configCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), explainCommand(), heldCommand(), logCommand(), registryCommand(), demoCommand(), benchCommand(), configCommand(), versionCommand())
 	return cmd
 }
