@@ -149,7 +149,7 @@ func TestHeld(t *testing.T) {
 	})
 	require.Equal(t, []string{"children / 6"}, w.take(), "only of the one that went")
 	after := stat(t, tree, "/a")
-	require.EqualValues(t, bridge, after.EphemeralOwner)
+	require.Equal(t, bridge, after.EphemeralOwner)
 	after.EphemeralOwner = before.EphemeralOwner
 	require.Equal(t, before, after)
 	tree.EnsureWritten()
@@ -164,7 +164,7 @@ func TestHeld(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, "most of its service is silent", n.Held)
 			require.False(t, n.Imported)
-			require.EqualValues(t, bridge, n.Owner)
+			require.Equal(t, bridge, n.Owner)
 		})
 		require.Equal(t, []string{"a", "b", "c", "zookeeper"}, children(t, tree, "/"))
 	}

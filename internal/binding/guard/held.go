@@ -323,12 +323,12 @@ func (g *Guard) forget(it *item, e Evidence) bool {
 	return true
 }
 
-// relisted drops the item of what the registry lists again.
-func (g *Guard) relisted(key string) {
+// relisted drops the item of what the registry has said something about.
+func (g *Guard) relisted(key string, e Evidence) {
 	g.mu.Lock()
 	it := g.items[key]
 	g.mu.Unlock()
 	if it != nil {
-		g.forget(it, Adopted)
+		g.forget(it, e)
 	}
 }

@@ -65,7 +65,10 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 	for at := range s.held {
 		if _, ok := listed[at]; ok {
 			delete(s.held, at)
-			g.relisted(s.key(at))
+			g.relisted(s.key(at), Adopted)
+		} else if g.cfg.Off { // it was shown from before the start, until now
+			delete(s.held, at)
+			g.relisted(s.key(at), Word)
 		}
 	}
 	g.relist(s, listed)

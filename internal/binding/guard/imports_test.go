@@ -364,3 +364,19 @@ func TestAFileOfImportsThatCannotBeRead(t *testing.T) {
 		require.EqualValues(t, 1, w.guard.Stats().DiskErrors)
 	})
 }
+
+// TestColdStartWithoutTheGuard: until the registry speaks what was imported before is
+// shown; then its word is all.
+func TestColdStartWithoutTheGuard(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(c *guard.Config) { c.Dir, c.Off = dir, true }, func(t *testing.T, w *world) {
+		w.lists(iface, ats(11, 13)...)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		w.restart()
+		require.Equal(t, ats(11, 13), w.shown(iface))
+		w.lists(iface, at(12))
+		require.Equal(t, ats(12, 12), w.shown(iface))
+		require.Empty(t, w.guard.Held())
+	})
+}
