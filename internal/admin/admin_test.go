@@ -119,7 +119,7 @@ func TestHeld(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Equal(t, "/held is a path.\n", text)
 	_, text = get(t, h, "/held", "application/json")
-	require.Equal(t, "{\"Path\":\"/held\"}\n", text)
+	require.JSONEq(t, "{\"Path\":\"/held\"}", text)
 	for _, tc := range []struct {
 		method, url string
 		code        int

@@ -120,7 +120,7 @@ func TestFullDisk(t *testing.T) {
 		c.create("/e2", zkproto.FlagEphemeral)
 		c.setData("/e", 1)
 		c.delete("/e")
-		require.EqualValues(t, c.id, c.stat("/e2").EphemeralOwner)
+		require.Equal(t, c.id, c.stat("/e2").EphemeralOwner)
 		fresh := b.connect()
 		fresh.create("/e3", zkproto.FlagEphemeral)
 		fresh.ok(zkproto.OpCloseSession, nil)
