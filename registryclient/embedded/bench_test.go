@@ -99,3 +99,49 @@ func remoteOverTCP(b *testing.B) (reg *embedded.Registry, c *embedded.Remote, do
 		srv.Close()
 	}
 }
+
+// BenchmarkJournal is what the journal adds to a change: of one native instance,
+// and of one instance in a bridge's list of a thousand.
+func BenchmarkJournal(b *testing.B) {
+	for _, kept := range []string{"none", "kept"} {
+		open := func(b *testing.B) *embedded.Registry {
+			cfg := embedded.Config{}
+			if kept == "kept" {
+				dir, err := embedded.OpenDir(b.TempDir())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() { dir.Close() })
+				cfg.Disk = dir
+			}
+			reg, err := embedded.New(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return reg
+		}
+		b.Run("native/"+kept, func(b *testing.B) {
+			reg, i := open(b), native("10.0.0.1", 1)
+			for n := 0; b.Loop(); n++ {
+				i.Weight = float64(n % 9000)
+				if _, err := reg.Register(service("s"), i, time.Hour); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("list/"+kept, func(b *testing.B) {
+			reg := open(b)
+			p := rc.Publication{Owner: bridge, Service: service("s")}
+			for n := range 1000 {
+				p.Instances = append(p.Instances, native(fmt.Sprintf("10.0.%d.%d", n/250, n%250), 1))
+			}
+			for n := 0; b.Loop(); n++ {
+				p.Instances[n%1000].Weight = float64(n % 9000)
+				p.Generation++
+				if _, err := reg.Publish(p, time.Hour); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

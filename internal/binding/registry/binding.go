@@ -139,7 +139,7 @@ func New(cfg Config) (*Binding, error) {
 		b.pub.imported()
 	})
 	b.imp = newImporter(cfg, b.gate, b.echo)
-	b.imp.left = b.pub.left
+	b.imp.left, b.imp.hurry = b.pub.left, b.pub.hurry
 	b.notes = newNotes(cfg.Log)
 	cfg.Book.OnDirty(b.pub.mark)
 	cfg.Book.OnTarget(b.imp.found)

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"fmt"
 	"context"
 	"errors"
 	"path/filepath"
@@ -300,7 +301,7 @@ func TestPitfall53DualRegistration(t *testing.T) {
 		require.Empty(t, r.taken(), "the two do not take turns")
 
 		b.deregister(dubboA.service(), "10.0.0.1:20880")
-		after(20 * time.Millisecond)
+		synctest.Wait()
 		require.Len(t, r.registry(dubboA), 1, "ours, at once")
 		require.Equal(t, []string{dubboA.name()}, r.children(dubboA.dir()))
 
@@ -550,5 +551,20 @@ func TestNotesAreBounded(t *testing.T) {
 		require.Equal(t, 256, strings.Count(r.log.String(), "a znode is not published"))
 		require.Contains(t, r.log.String(), "more of these were not written")
 		require.Empty(t, r.taken())
+	})
+}
+
+// The first lists arrive while the names are still being looked through: the gate
+// does not wait for them once more.
+func TestReadyThoughListsAreFast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := ownRegistry(t, embedded.Config{}, owner)
+		for i := range 500 {
+			p := provider{iface: fmt.Sprintf("com.acme.N%d", i), protocol: "dubbo", host: "10.0.0.1", port: 20880}
+			b.register(p.service(), p.native())
+		}
+		r := newRig(t, b, options{})
+		ready, reason := r.binding.Ready()
+		require.True(t, ready, reason)
 	})
 }

@@ -15,12 +15,13 @@ import (
 // importer brings what others register into the book of claims.
 type importer struct {
 	// set at construction
-	cfg  Config
-	gate *gate
-	echo *echo
-	log  *slog.Logger
-	wake chan struct{}                 // holds one token when found has grown
-	left func(registryclient.Snapshot) // is told the first list of each service
+	cfg   Config
+	gate  *gate
+	echo  *echo
+	log   *slog.Logger
+	wake  chan struct{}                 // holds one token when found has grown
+	hurry func(registryclient.Service)  // is told what an import has changed
+	left  func(registryclient.Snapshot) // is told the first list of each service
 
 	mu      sync.Mutex
 	targets []claims.Target // found and not followed yet
@@ -153,6 +154,7 @@ func (f *follower) run(ctx context.Context) {
 // last instances do: then the subscription goes on until they have.
 func (f *follower) named(ctx context.Context, names []string) {
 	wanted := make(map[string]bool, len(names))
+	var begin []func()
 	for _, n := range names {
 		if s := f.services[n]; s != nil && !s.named(true) {
 			wanted[n] = true
@@ -166,7 +168,7 @@ func (f *follower) named(ctx context.Context, names []string) {
 		of, cancel := context.WithCancel(ctx)
 		s := &subscription{service: svc, cancel: cancel}
 		f.services[n] = s
-		f.subscriptions.Go(func() {
+		begin = append(begin, func() {
 			defer cancel()
 			f.subscribe(of, s)
 		})
@@ -176,7 +178,10 @@ func (f *follower) named(ctx context.Context, names []string) {
 			delete(f.services, n)
 		}
 	}
-	f.gate.named(f.target, wanted)
+	f.gate.named(f.target, wanted) // before a first list comes, which the gate would wait for else
+	for _, subscribe := range begin {
+		f.subscriptions.Go(subscribe)
+	}
 }
 
 // named notes whether the name is there, and tells whether the subscription
@@ -252,6 +257,7 @@ func (f *follower) judge(s *subscription, snap registryclient.Snapshot) {
 	}
 	if f.cfg.Guard.Import(snap.Service, list) {
 		f.imports.Add(1)
+		f.hurry(snap.Service)
 	}
 }
 

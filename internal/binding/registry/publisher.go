@@ -91,6 +91,16 @@ func (p *publisher) mark(svc registryclient.Service, u claims.Urgency) {
 	p.dueLocked(o, now.Add(p.cfg.RemovalDelay))
 }
 
+// hurry has a service that is due soon looked at now: somebody else's record of
+// one of its addresses may have gone, and until ours is there it has none.
+func (p *publisher) hurry(svc registryclient.Service) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o := p.services[svc]; o != nil && !o.due.IsZero() {
+		p.dueLocked(o, time.Now())
+	}
+}
+
 // publishAll has the lists of services looked at, at once: what was there before
 // a start is not to be missed for longer than need be.
 func (p *publisher) publishAll(services []registryclient.Service) {
