@@ -5,6 +5,7 @@ FUZZ   ?= 5s
 OPS    ?= 100000
 SEED   ?= 0
 NODES  ?= 1000000
+KILLS  ?= 1000
 AWAY   ?= 10m
 export CGO_ENABLED ?= 1
 
@@ -32,6 +33,9 @@ outage: build ## the registry away for AWAY (10m) under real Dubbo consumers, th
 
 histories: build ## random histories beside a real ZooKeeper: OPS operations (100000), the first from SEED
 	$(GO) test -tags compat -count=1 -timeout 0 -v -run TestHistories ./compat-tests/histories -operations $(OPS) -seed $(SEED)
+
+kills: build ## KILLS (1000) kills of bridge and registry under running clients, from SEED
+	$(GO) test -tags compat -count=1 -timeout 0 -v ./compat-tests/kills -kills $$(( $(KILLS) / 2 )) -seed $(SEED)
 
 fuzz: ## each fuzz target for FUZZ (5s; FUZZ=1h for a night)
 	./fuzz.sh $(FUZZ)
