@@ -27,7 +27,7 @@ func (d *Dubbo) Classify(rel string) Place {
 	}
 	first, rest, below := strings.Cut(rel, "/")
 	if what, ok := reserved[first]; ok {
-		return Place{Why: what}
+		return documentPlace(rel, what)
 	}
 	iface, why := interfaceOf(first)
 	p := Place{Kind: KindServiceDir, Service: iface}
@@ -49,12 +49,22 @@ func (d *Dubbo) Classify(rel string) Place {
 	case configurators, routers:
 		p.Kind, p.Why = KindCategory, "rules of Dubbo 2.6 are kept for ZooKeeper's clients only"
 	default: // dubbo-go's metadata <application>/<revision>, application-level instances, anything
-		return Place{Why: "not a category of an interface"}
+		return documentPlace(rel, "not a category of an interface")
 	}
 	if strings.IndexByte(leaf, '/') >= 0 {
 		return Place{Why: "below a registration"}
 	}
 	return p
+}
+
+// documentPlace gives the place of a document, or of something else that is not
+// translated.
+func documentPlace(rel, what string) Place {
+	d, ok := DocumentAt(rel)
+	if !ok {
+		return Place{Why: what}
+	}
+	return Place{Kind: d.Kind, Service: d.Interface, Why: what}
 }
 
 // interfaceOf decodes the name of a service directory. The refusal says why it

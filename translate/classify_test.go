@@ -37,12 +37,12 @@ func TestClassify(t *testing.T) {
 		{"route", "com.acme.Foo/routers/route%3A%2F%2F", translate.Place{Kind: translate.KindCategory, Service: iface}, true},
 		{"other category", "com.acme.Foo/Providers", translate.Place{}, true},
 		{"metadata", "metadata", translate.Place{}, true},
-		{"service definition", "metadata/com.acme.Foo/1.0/provider/app", translate.Place{}, true},
-		{"application metadata", "metadata/app/512cf653500a9fe8e153e557f5489375", translate.Place{}, true},
-		{"mapping", "mapping/com.acme.Foo", translate.Place{}, true},
-		{"mapping of 2.7", "mapping/com.acme.Foo/app", translate.Place{}, true},
-		{"config", "config/dubbo/app.configurators", translate.Place{}, true},
-		{"key without group", "config/dubbo.application.register-mode", translate.Place{}, true},
+		{"service definition", "metadata/com.acme.Foo/1.0/provider/app", translate.Place{Kind: translate.KindDefinition, Service: iface}, true},
+		{"application metadata", "metadata/app/512cf653500a9fe8e153e557f5489375", translate.Place{Kind: translate.KindMetadata}, true},
+		{"mapping", "mapping/com.acme.Foo", translate.Place{Kind: translate.KindMapping, Service: iface}, true},
+		{"mapping of 2.7", "mapping/com.acme.Foo/app", translate.Place{Kind: translate.KindMapping, Service: iface}, true},
+		{"config", "config/dubbo/app.configurators", translate.Place{Kind: translate.KindConfig}, true},
+		{"key without group", "config/dubbo.application.register-mode", translate.Place{Kind: translate.KindConfig}, true},
 	}
 	d := translate.NewDubbo("a7")
 	for _, tt := range tests {
@@ -76,8 +76,10 @@ func TestP27AdminsDirectoriesAreNoServices(t *testing.T) {
 // interface's categories are.
 func TestP41DubboGoMetadataIsNoInterface(t *testing.T) {
 	d := translate.NewDubbo("a7")
-	for _, rel := range []string{"stock/3255971926", "stock-go/3255971926", "go-app/192.0.2.10:22165"} {
-		require.Equal(t, translate.KindElsewhere, d.Classify(rel).Kind, rel)
+	for rel, kind := range map[string]translate.Kind{
+		"stock/3255971926": translate.KindMetadata, "stock-go/3255971926": translate.KindMetadata, "go-app/192.0.2.10:22165": translate.KindElsewhere,
+	} {
+		require.Equal(t, kind, d.Classify(rel).Kind, rel)
 		requireRefusal(t, d, rel, translate.ReasonNotProvider)
 	}
 }

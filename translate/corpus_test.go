@@ -83,7 +83,11 @@ func TestRecordedConsumersAndDocumentsStayLocal(t *testing.T) {
 		p := d.Classify(n.rel)
 		require.NotEqual(t, translate.KindAddress, p.Kind, n.rel)
 		if !strings.HasPrefix(n.rel, "com.example.demo.GreetService") && n.rel != "go-app" {
-			require.Equal(t, translate.KindElsewhere, p.Kind, n.rel)
+			require.True(t, p.Kind == translate.KindElsewhere || p.Kind.Document(), n.rel)
+		}
+		if doc, ok := translate.DocumentAt(n.rel); ok {
+			require.Equal(t, n.rel, doc.Rel())
+			require.Equal(t, doc.Kind, p.Kind)
 		}
 		requireRefusal(t, d, n.rel, translate.ReasonNotProvider)
 	}

@@ -12,7 +12,16 @@ const (
 	KindBoundDir               // a directory whose children are addresses
 	KindAddress                // a child of a bound directory
 	KindCategory               // directories and nodes of a service that stay local: consumers, configurators, routers
+
+	// Documents: they have one home and versions, and are never instances. See DocumentAt.
+	KindConfig     // a key of the configuration centre
+	KindMapping    // the applications that offer an interface; also the directory of its 2.7 form
+	KindDefinition // the definition of a service
+	KindMetadata   // what one revision of an application offers
 )
+
+// Document tells whether a node of the kind is a document.
+func (k Kind) Document() bool { return k >= KindConfig }
 
 // String gives the kind as words for people.
 func (k Kind) String() string {
@@ -29,12 +38,21 @@ func (k Kind) String() string {
 		return "address"
 	case KindCategory:
 		return "local category"
+	case KindConfig:
+		return "configuration"
+	case KindMapping:
+		return "mapping"
+	case KindDefinition:
+		return "service definition"
+	case KindMetadata:
+		return "application metadata"
 	}
 	return "unknown kind"
 }
 
 // Place is a path below a root, classified by its form alone: by depth and
-// names, never by data.
+// names, never by data. Where several layouts share a root the data decide
+// between them: see Among.
 type Place struct {
 	Kind    Kind
 	Service string // interface, unescaped; empty at the root, elsewhere, and where Why says that the name is none
