@@ -1,9 +1,9 @@
 package registry_test
 
 import (
-	"fmt"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
