@@ -118,7 +118,10 @@ func merge(list []registryclient.Instance, held []Hold) []Hold {
 		all = append(all, Hold{Instance: in})
 	}
 	all = append(all, held...)
-	slices.SortStableFunc(all, func(a, b Hold) int { return a.Instance.Compare(b.Instance) })
+	byInstance := func(a, b Hold) int { return a.Instance.Compare(b.Instance) }
+	if !slices.IsSortedFunc(all, byInstance) {
+		slices.SortStableFunc(all, byInstance)
+	}
 	return all
 }
 

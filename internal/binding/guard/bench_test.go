@@ -2,8 +2,11 @@ package guard_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"zkbridge/registryclient"
 )
 
 // BenchmarkOver is the question whether a session is over that has addresses, in
@@ -30,5 +33,23 @@ func BenchmarkOver(b *testing.B) {
 	for b.Loop() {
 		_, _ = w.guard.Over(b.Context(), w.clients[n%sessions].session)
 		n++
+	}
+}
+
+// BenchmarkImport is one change of a list of a thousand instances.
+func BenchmarkImport(b *testing.B) {
+	w := newWorld(b, "", nil)
+	defer func() { w.stop() }()
+	list := make([]registryclient.Instance, 1000)
+	for n := range list {
+		list[n] = native(iface, fmt.Sprintf("10.0.%d.%d:20880", n>>8, n&255))
+	}
+	other := slices.Clone(list)
+	other[0] = native(iface, "10.1.0.0:20880")
+	w.guard.Import(serviceOf(iface), list)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.guard.Import(serviceOf(iface), other)
+		list, other = other, list
 	}
 }

@@ -16,16 +16,10 @@ import (
 type service struct {
 	name registryclient.Service
 
-	mu     sync.Mutex // held while a list is imported; before Guard.mu and the tree
-	listed map[string]listing
+	mu     sync.Mutex                // held while a list is imported; before Guard.mu and the tree
 	last   []registryclient.Instance // the last list
+	listed map[string]int            // by endpoint: the place in it
 	held   map[string]claims.Hold    // by endpoint: what is shown although it is not listed
-}
-
-// listing is an instance that the registry lists.
-type listing struct {
-	registryclient.Instance
-	publisher string // the cluster of bridges that published it; "": it registered itself
 }
 
 // publisherOf is the cluster of bridges that an instance comes from.
@@ -39,7 +33,7 @@ func (g *Guard) service(svc registryclient.Service) *service {
 	defer g.mu.Unlock()
 	s := g.services[svc]
 	if s == nil {
-		s = &service{name: svc, listed: make(map[string]listing), held: make(map[string]claims.Hold)}
+		s = &service{name: svc, listed: make(map[string]int), held: make(map[string]claims.Hold)}
 		g.services[svc] = s
 	}
 	return s
@@ -52,9 +46,9 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 	s := g.service(svc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	listed := make(map[string]listing, len(list))
-	for _, in := range list {
-		listed[claims.Endpoint(in)] = listing{in, publisherOf(in)}
+	listed := make(map[string]int, len(list))
+	for n := range list {
+		listed[claims.Endpoint(list[n])] = n
 	}
 	var missing []string
 	for at := range s.listed {
@@ -71,7 +65,7 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 			g.relisted(s.key(at), Word)
 		}
 	}
-	g.relist(s, listed)
+	g.relist(s, list, listed)
 	slices.Sort(missing)
 	size, local := 0, map[string]bool(nil)
 	if len(missing) > 0 && !g.cfg.Off {
@@ -82,9 +76,9 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 		if g.cfg.Off || local[at] {
 			continue // no address goes: a client of ours vouches for it
 		}
-		old := s.listed[at]
-		if v := g.judge(svc, at, old.publisher, size, now); v.class != 0 {
-			g.hold(s, at, old.Instance, v, now)
+		old := s.last[s.listed[at]]
+		if v := g.judge(svc, at, publisherOf(old), size, now); v.class != 0 {
+			g.hold(s, at, old, v, now)
 		} else {
 			size--
 		}
@@ -97,15 +91,19 @@ func (g *Guard) Import(svc registryclient.Service, list []registryclient.Instanc
 }
 
 // relist notes who published what is listed, and what of it is back. s.mu is held.
-func (g *Guard) relist(s *service, listed map[string]listing) {
+func (g *Guard) relist(s *service, list []registryclient.Instance, listed map[string]int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, l := range s.listed {
-		g.publishedLocked(l.publisher, -1)
+	for _, n := range s.listed {
+		g.publishedLocked(publisherOf(s.last[n]), -1)
 	}
-	for at, l := range listed {
-		g.publishedLocked(l.publisher, 1)
-		delete(g.ledgers[s.name], at) // it is back
+	for _, n := range listed {
+		g.publishedLocked(publisherOf(list[n]), 1)
+	}
+	for at := range g.ledgers[s.name] {
+		if _, ok := listed[at]; ok { // it is back
+			delete(g.ledgers[s.name], at)
+		}
 	}
 }
 
