@@ -137,7 +137,8 @@ type Guard struct {
 	gone         map[registryclient.Service][]time.Time
 	goneAll      []time.Time
 	linked       time.Time // since when the link is up again after it was lost
-	down         bool
+	down         bool      // the link is
+	met          bool      // it has been up
 	items        map[string]*item
 	news         map[string]*news                                // what is to be told in the log
 	ledgers      map[registryclient.Service]map[string]time.Time // endpoints that went without evidence, and when

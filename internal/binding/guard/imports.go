@@ -326,12 +326,10 @@ func (g *Guard) retell(it *item, why string) {
 func (g *Guard) Link(up bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case !up:
-		g.down = true
-	case g.down:
-		g.down, g.linked = false, time.Now()
+	if up && g.down && g.met { // not at the start: what was known before that is held for itself
+		g.linked = time.Now()
 	}
+	g.down, g.met = !up, g.met || up
 }
 
 // kind is a reason without its numbers, under which the log sums up.

@@ -167,6 +167,18 @@ func TestLinkCameBack(t *testing.T) {
 	})
 }
 
+// TestFirstLink: at the start the link comes up as well, and what the registry says
+// from then on counts.
+func TestFirstLink(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		w.guard.Link(false)
+		w.guard.Link(true)
+		w.lists(iface, ats(11, 14)...)
+		w.lists(iface, ats(12, 14)...)
+		require.Equal(t, ats(12, 14), w.shown(iface))
+	})
+}
+
 // TestTheLastAddress of a service goes a moment later, if it is the only one: an
 // empty list is something to be sure of (field report 39). If others go with it
 // all are held.
