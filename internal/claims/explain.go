@@ -80,7 +80,7 @@ func (b *Book) Explain(path string) Explanation {
 	services := make(map[registryclient.Service][]*Claim)
 	b.tree.View(func(v *znode.View) {
 		if n, ok := v.Lookup(path); ok {
-			e.Node = &Node{Kind: n.Kind.String(), Owner: b.ownerText(n.Owner)}
+			e.Node = &Node{Kind: n.Kind.String(), Owner: b.holderText(n.Owner, n.Held)}
 			if n.Held != "" {
 				e.Node.Owner = holder
 			}
@@ -185,7 +185,7 @@ func (b *Book) explainClaims(list []placed, services map[registryclient.Service]
 	for i, p := range list {
 		c := p.claim
 		x := ExplainedClaim{
-			Path: c.Path(), Source: c.Source.String(), Owner: b.ownerText(c.Owner),
+			Path: c.Path(), Source: c.Source.String(), Owner: b.holderText(c.Owner, c.Held),
 			Generation: c.Generation.String(), Since: c.Since, Held: c.Held,
 		}
 		if c.Held != "" && c.Local() {
@@ -221,6 +221,8 @@ func (b *Book) explainClaims(list []placed, services map[registryclient.Service]
 // shown says whether a claim is shown, and why.
 func (b *Book) shown(c *Claim) (bool, string) {
 	switch {
+	case c.Local() && c.Held != "":
+		return true, "a client created it, and it is held"
 	case c.Local():
 		return true, "a client created it"
 	case c.Refused != "":
@@ -229,6 +231,9 @@ func (b *Book) shown(c *Claim) (bool, string) {
 		return false, "a client deleted its znode; it comes back when the registry reports a change of it"
 	}
 	g := b.group(c)
+	if g.path == c.Path() && c.Held != "" {
+		return true, "it stands for an instance that the registry lists no more, and is held"
+	}
 	if g.path == c.Path() {
 		return true, "it stands for an instance in the registry"
 	}
@@ -245,6 +250,14 @@ func (b *Book) shown(c *Claim) (bool, string) {
 
 // holder owns the nodes that are held.
 const holder = "the bridge, which holds it"
+
+// holderText is ownerText of what may be held.
+func (b *Book) holderText(owner int64, held string) string {
+	if held != "" && owner == b.cfg.Reserved {
+		return "the bridge, which holds it"
+	}
+	return b.ownerText(owner)
+}
 
 func (b *Book) ownerText(owner int64) string {
 	switch owner {

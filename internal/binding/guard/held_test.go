@@ -241,5 +241,16 @@ func TestHeldIsExplained(t *testing.T) {
 		text := w.book.Explain(pathOf("com.x.S", at(1))).String()
 		require.Contains(t, text, "held: ")
 		require.Contains(t, text, "silent at once")
+		require.Contains(t, text, "owner: the bridge, which holds it")
+		require.Contains(t, text, "shown to ZooKeeper clients: a client created it, and it is held.")
+		require.Contains(t, text, "published: as 10.0.0.1:20880")
+
+		w.lists(iface, ats(11, 12)...)
+		w.guard.Link(true)
+		w.guard.Link(false)
+		w.lists(iface)
+		text = w.book.Explain(dirOf(iface)).String()
+		require.Contains(t, text, "held: the link to the registry is lost.")
+		require.Contains(t, text, "an instance that the registry lists no more, and is held")
 	})
 }
