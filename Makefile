@@ -9,7 +9,7 @@ KILLS  ?= 1000
 AWAY   ?= 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: build run test unit race compat outage histories fuzz bench load memory lint fmt cover clean
+.PHONY: build run test unit race compat outage histories fuzz bench load start memory lint fmt cover clean
 
 build: ## the binary, in bin/
 	$(GO) build -o bin/zkbridge ./cmd/zkbridge
@@ -47,6 +47,9 @@ load: build ## 100,000 sessions in memory, their expiry at once, slow readers, s
 	$(GO) test -count=1 -timeout 30m -v -run TestLoad ./internal/server -load
 	$(GO) test -count=1 -timeout 30m -v -run TestThousandsFallSilent ./internal/bridge -silent 10000
 	$(GO) run ./compat-tests/bench --servers zkbridge,zookeeper --cases idle,storm --sessions 18000 --rounds 1 --json .cache/load.json
+
+start: ## how long a start on NODES (1000000) ephemerals takes, and what each costs on the disk
+	$(GO) test -count=1 -timeout 30m -v -run 'TestStart$$' ./internal/znode -stored $(NODES)
 
 memory: ## what NODES (1000000) provider nodes cost, layer by layer
 	$(GO) test -count=1 -timeout 30m -v -run TestMemory ./internal/bridge -nodes $(NODES)
