@@ -47,10 +47,12 @@ const (
 	emptyFor = 2 * time.Second
 	// truthLimit is how long all lists may take to be whole again.
 	truthLimit = 10 * time.Second
-	// deadLimit is how long a dead provider may stay where its registry does not
-	// say that it is gone: two probes five seconds apart, each with a second to
-	// answer, and five that Dubbo may wait before it believes a list.
-	deadLimit = 20 * time.Second
+	// deadLimit is how long the bridge may show a dead provider of which its
+	// registry does not say that it is gone: until the next probe five seconds
+	// later, a second to the one after it, a second for each to be answered.
+	deadLimit = 8 * time.Second
+	// believeLimit is how long Dubbo may take to believe a list.
+	believeLimit = 10 * time.Second
 )
 
 // instance is a registry-native application that serves nobody: its port answers,
@@ -209,25 +211,25 @@ func (p *play) dead(i *instance) (gone func()) {
 	p.whole = slices.DeleteFunc(slices.Clone(p.whole), func(a string) bool { return a == i.address })
 	return func() {
 		p.Helper()
-		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // between two looks
-			still := ""
-			for _, c := range p.consumers {
-				if slices.Contains(c.List().Addresses, i.address) {
-					still += " " + c.Name
-				}
-			}
-			if slices.Contains(p.shown().Last(), i.address) {
-				still += " bridge"
-			}
-			if still == "" {
-				p.Logf("a dead provider was gone %v after its end", time.Since(died).Round(100*time.Millisecond))
-				return
-			}
+		began := time.Now()
+		for slices.Contains(p.shown().Last(), i.address) {
 			if time.Since(began) > deadLimit {
-				p.Errorf("a dead provider is still shown after %v, by%s", time.Since(died).Round(time.Second), still)
+				p.Errorf("the bridge still shows a dead provider after %v", time.Since(began).Round(time.Millisecond))
 				return
+			}
+			time.Sleep(50 * time.Millisecond) // between two looks
+		}
+		p.Logf("the bridge had let a dead provider go %v after its end", time.Since(died).Round(100*time.Millisecond))
+		for _, c := range p.consumers {
+			for slices.Contains(c.List().Addresses, i.address) {
+				if time.Since(began) > deadLimit+believeLimit {
+					p.Errorf("%s still has a dead provider after %v", c.Name, time.Since(began).Round(time.Millisecond))
+					return
+				}
+				time.Sleep(50 * time.Millisecond) // between two looks
 			}
 		}
+		p.Logf("it was in no consumer's list %v after its end", time.Since(died).Round(100*time.Millisecond))
 	}
 }
 
@@ -298,7 +300,7 @@ func TestRegistry(t *testing.T) {
 	for _, lie := range []struct {
 		name string
 		lie  Lie
-	}{{"half gone", halfGone}, {"all gone", allGone}, {"all unhealthy", allUnhealthy}} {
+	}{{"all unhealthy", allUnhealthy}, {"all gone", allGone}, {"half gone", halfGone}} {
 		p.during("the registry says: "+lie.name, p.cap(), []string{registered}, func() {
 			l.tell(lie.lie)
 			time.Sleep(lieFor)
