@@ -12,7 +12,7 @@ type Guard struct {
 	Cap          float64       `mapstructure:"cap" doc:"The largest share of a service's addresses that may go within the window without evidence (a refused probe, a\nclient's delete, an operator); at least one stays."`
 
 	Hold    time.Duration `mapstructure:"hold" doc:"A held address that nobody claims again, and that answers no probe, goes after so long."`
-	HoldMax time.Duration `mapstructure:"holdMax" doc:"One that answers probes is kept for so long at most."`
+	HoldMax time.Duration `mapstructure:"holdMax" doc:"One that answers probes, and the last address of a service, are kept for so long at most."`
 
 	Probe         string        `mapstructure:"probe" doc:"How a held address is asked whether it lives. tcp: a connection. dubbo: a connection and Dubbo's heart-beat. off: not at\nall. One that refuses twice goes at once; no answer says nothing."`
 	ProbeInterval time.Duration `mapstructure:"probeInterval" doc:"Between two probes of an address."`
