@@ -26,6 +26,12 @@ const (
 	FlagGo         = 'g' // the name is escaped as Go does
 	FlagPersistent = 'p' // the provider asked for a persistent node (dynamic=false)
 	FlagStored     = 'x' // the name cannot be rebuilt from the instance: only the stored one is exact
+
+	FlagDubbo   = 'd' // x-discovery: an instance of Dubbo's application level
+	FlagSpring  = 's' // x-discovery: of Spring Cloud
+	FlagCurator = 'o' // x-discovery: of somebody else
+	FlagEnabled = 'e' // x-discovery: with the field "enabled", which only Curator 2.12 writes
+	FlagURISpec = 'u' // x-discovery: not the URI specification that is usual in the family (Dubbo: none)
 )
 
 const (

@@ -14,6 +14,9 @@ const (
 	ReasonZone        Reason = "ipv6-zone"    // an IPv6 zone id, which means something on one machine only
 	ReasonPort        Reason = "port"         // missing or out of range
 	ReasonPath        Reason = "path"         // a path that cannot stand in a URL
+	ReasonPayload     Reason = "payload"      // the node's data are not the JSON of an instance
+	ReasonFamily      Reason = "family"       // an instance of another family of applications, whose class readers of the layout cannot read
+	ReasonService     Reason = "service"      // no name that an application of the registry can have
 	ReasonDisabled    Reason = "disabled"     // the instance is disabled or has weight 0: not shown, nothing is wrong
 )
 
