@@ -2,6 +2,7 @@ package drill221
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -159,7 +160,7 @@ func (c *centre) lists(tb testing.TB, side observer.Side, service string) observ
 	}
 	defer file.Close()
 	history, err := observer.Read(file)
-	if err != nil && err != io.ErrUnexpectedEOF { // the last line may be half written
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // the last line may be half written
 		tb.Fatalf("read what %s's observer saw: %v", c.Name, err)
 	}
 	return observer.TimelineOf(history, side, service)
@@ -204,7 +205,7 @@ func (c *centre) small(tb testing.TB, iface string, port int) *small {
 	directory := ""
 	for _, part := range []string{"dubbo", iface, "providers"} {
 		directory += "/" + part
-		if _, err := s.conn.Create(directory, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
+		if _, err := s.conn.Create(directory, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			tb.Fatalf("%s: create %s: %v", c.Name, directory, err)
 		}
 	}

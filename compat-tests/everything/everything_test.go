@@ -38,7 +38,6 @@ const (
 
 // fleet is what stands in front of one bridge.
 type fleet struct {
-	name      string
 	run       *scenario.Run
 	family    scenario.Family
 	providers []*apps.App
