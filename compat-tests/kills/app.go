@@ -35,6 +35,8 @@ type app struct {
 	play    *play
 	name    string
 	manner  manner
+	server  string // host:port that it connects to
+	timeout time.Duration
 	address string
 	names   map[string]string // of its znodes, by service
 
@@ -90,7 +92,7 @@ func newApp(p *play, name string, m manner, services ...string) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &app{play: p, name: name, manner: m, address: fmt.Sprintf("127.0.0.1:%d", ports[0]), names: map[string]string{}, told: map[string]bool{}}
+	a := &app{play: p, name: name, manner: m, server: p.target.Addr(), timeout: sessionTimeout, address: fmt.Sprintf("127.0.0.1:%d", ports[0]), names: map[string]string{}, told: map[string]bool{}}
 	for _, s := range services {
 		a.names[s] = url.QueryEscape(fmt.Sprintf("dubbo://%s/%s?application=%s&interface=%s&methods=greet&side=provider&timestamp=1", a.address, s, name, s))
 	}
@@ -111,7 +113,7 @@ func (a *app) born() error {
 	}
 	go answer(a.port)
 	a.wire = &wire{}
-	conn, events, err := zk.Connect([]string{a.play.target.Addr()}, sessionTimeout, zk.WithDialer(a.wire.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	conn, events, err := zk.Connect([]string{a.server}, a.timeout, zk.WithDialer(a.wire.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (a *app) watch(ctx context.Context, conn *zk.Conn, events <-chan zk.Event) 
 		case zk.StateHasSession:
 			id := conn.SessionID()
 			a.session.Store(id)
-			a.play.history.Record(observer.Event{At: time.Now(), Kind: observer.SessionOpened, Session: id, Timeout: sessionTimeout})
+			a.play.history.Record(observer.Event{At: time.Now(), Kind: observer.SessionOpened, Session: id, Timeout: a.timeout})
 			kept := id == last
 			if last != 0 && (a.manner == curator || !kept) {
 				a.watching.Go(func() {

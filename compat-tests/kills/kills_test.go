@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,15 @@ var (
 	count = flag.Int("kills", 20, "how often the bridge or the registry is killed, on each of the two targets")
 	seed  = flag.Uint64("seed", 0, "of the moments; 0: by the clock")
 )
+
+// TestMain has everything run side by side: it waits more than it works.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestKills: nothing is lost, doubled or resurrected, whenever the bridge or the
 // registry is killed, and no living client is told that its session has expired.
