@@ -35,7 +35,7 @@ type Book struct {
 	cfg      BookConfig
 	tree     *znode.Tree
 	onDirty  func(registryclient.Service, Urgency)
-	onTarget func(Target)
+	onTarget func(t Target, there bool)
 	onRefuse func(Refused)
 	outcome  func(svc registryclient.Service, in registryclient.Instance) (text string, refused bool)
 
@@ -58,7 +58,7 @@ type Book struct {
 	// Of the transaction under way.
 	touched    []*group
 	dirty      map[registryclient.Service]Urgency
-	newTargets []Target
+	newTargets []turn
 }
 
 var _ znode.Hook = (*Book)(nil)
@@ -99,7 +99,7 @@ func NewBook(cfg BookConfig) *Book {
 	b := &Book{
 		cfg:      cfg,
 		onDirty:  func(registryclient.Service, Urgency) {},
-		onTarget: func(Target) {},
+		onTarget: func(Target, bool) {},
 		onRefuse: func(Refused) {},
 		outcome:  func(registryclient.Service, registryclient.Instance) (string, bool) { return "", false },
 		tenures:  make(map[int64]Tenure),
@@ -125,10 +125,10 @@ func NewBook(cfg BookConfig) *Book {
 // called under the tree's lock and only marks. Set it before Load.
 func (b *Book) OnDirty(fn func(registryclient.Service, Urgency)) { b.onDirty = fn }
 
-// OnTarget sets what is called when a root resolved from a pattern turns up
-// whose target was not known. It is called under the tree's lock and only
-// marks. Set it before Load.
-func (b *Book) OnTarget(fn func(Target)) { b.onTarget = fn }
+// OnTarget sets what is called when a root turns up whose target was not known,
+// and when the last root of a target, of a pattern, is gone. It is called under the tree's lock
+// and only marks. Set it before Load.
+func (b *Book) OnTarget(fn func(t Target, there bool)) { b.onTarget = fn }
 
 // Refused is a claim that stays on its own side, because of how it is written.
 type Refused struct {
@@ -222,6 +222,9 @@ func (b *Book) Stage(x *znode.Tx, changes []znode.Change) {
 		case znode.Deleted:
 			b.deleted(c, x.Origin(), now)
 			b.unblock(c.Path)
+			if c.Owner == 0 {
+				b.close(c.Path)
+			}
 		case znode.Held:
 			b.hold(c, now)
 		case znode.DataSet:
@@ -257,7 +260,7 @@ func (b *Book) tell() {
 	}
 	clear(b.dirty)
 	for _, t := range b.newTargets {
-		b.onTarget(t)
+		b.onTarget(t.target, t.there)
 	}
 	b.newTargets = b.newTargets[:0]
 }
@@ -500,14 +503,56 @@ func (b *Book) open(loc Location) {
 	known := b.targets[p.target]
 	b.targets[p.target] = append(known, r)
 	if len(known) == 0 {
-		b.newTargets = append(b.newTargets, p.target)
-		return
+		b.newTargets = append(b.newTargets, turn{p.target, true})
 	}
 	for svc, s := range b.services {
 		if s.imported != nil && svc == p.target.Service(svc.Name) {
 			b.furnish(svc, s.imported, r, change{fresh: s.imported.list})
 		}
 	}
+}
+
+// turn is a target that there is now, or is no more.
+type turn struct {
+	target Target
+	there  bool
+}
+
+// close leaves a root that a pattern resolved to and whose directory is deleted,
+// unless something is known of it that is only not shown. The last root of a
+// target takes what was imported for it along.
+func (b *Book) close(path string) {
+	loc := b.cfg.Spaces.Locate(path)
+	p := loc.place()
+	r := b.places[p]
+	if r == nil || loc.Root != path || !strings.Contains(loc.Pattern, "{") {
+		return
+	}
+	var listed []registryclient.Service
+	for svc, s := range b.services {
+		if s.imported == nil || svc != p.target.Service(svc.Name) {
+			continue
+		}
+		if len(s.imported.rooms[r]) > 0 {
+			return
+		}
+		listed = append(listed, svc)
+	}
+	delete(b.places, p)
+	left := slices.DeleteFunc(b.targets[p.target], func(o *room) bool { return o == r })
+	for _, svc := range listed {
+		delete(b.services[svc].imported.rooms, r)
+	}
+	if len(left) > 0 {
+		b.targets[p.target] = left
+		return
+	}
+	delete(b.targets, p.target)
+	for _, svc := range listed {
+		b.services[svc].imported = nil
+		b.forget(svc)
+	}
+	b.newTargets = append(b.newTargets, turn{p.target, false})
 }
 
 // settle makes the imported nodes in the tree what Shown says of the addresses

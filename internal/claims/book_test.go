@@ -326,7 +326,7 @@ func TestLoadMakesClaimsOfPersistentNodes(t *testing.T) {
 	dirty := make(map[registryclient.Service]claims.Urgency)
 	var targets []string
 	again.OnDirty(func(svc registryclient.Service, u claims.Urgency) { dirty[svc] = u })
-	again.OnTarget(func(t claims.Target) { targets = append(targets, t.String()) })
+	again.OnTarget(func(t claims.Target, _ bool) { targets = append(targets, t.String()) })
 	require.NoError(t, again.Load(b.tree))
 	require.Error(t, again.Load(b.tree), "twice")
 	require.Equal(t, map[registryclient.Service]claims.Urgency{serviceA: claims.Urgent}, dirty)
@@ -345,7 +345,7 @@ func TestLoadMakesClaimsOfPersistentNodes(t *testing.T) {
 func TestPatternRoots(t *testing.T) {
 	b := newBench(t, claims.Space{Name: "teams", Namespace: "public", Group: "DEFAULT_GROUP", Roots: roots("/{team}/dubbo")})
 	var targets []claims.Target
-	b.book.OnTarget(func(t claims.Target) { targets = append(targets, t) })
+	b.book.OnTarget(func(t claims.Target, _ bool) { targets = append(targets, t) })
 	require.Empty(t, b.book.Targets())
 	b.mkdir("/a/dubbo")
 	require.Equal(t, []claims.Target{{Namespace: "public", Group: "DEFAULT_GROUP"}}, targets)

@@ -19,7 +19,7 @@ func TestTargetsOutliveTheTreesStart(t *testing.T) {
 	book := claims.NewBook(claims.BookConfig{Spaces: spaces, Reserved: reserved, Bridge: 7, Incarnation: 3})
 	book.Committed(1)
 	var got []claims.Target
-	book.OnTarget(func(target claims.Target) { got = append(got, target) })
+	book.OnTarget(func(target claims.Target, _ bool) { got = append(got, target) })
 	tree, err := znode.New(znode.Config{Reserved: reserved, Hook: book})
 	if err != nil {
 		t.Fatal(err)

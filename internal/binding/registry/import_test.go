@@ -17,10 +17,12 @@ import (
 
 	"zkbridge/internal/binding/registry"
 	"zkbridge/internal/claims"
+	"zkbridge/internal/znode"
 	rc "zkbridge/registryclient"
 	"zkbridge/registryclient/embedded"
 	"zkbridge/registryclient/registrytest"
 	"zkbridge/translate"
+	"zkbridge/zkproto"
 )
 
 // Natives come, change and go, and are seen at once.
@@ -126,6 +128,48 @@ func TestNewTarget(t *testing.T) {
 		r.mkdir("/blue/dubbo")
 		synctest.Wait()
 		require.Equal(t, []string{dubboA.name()}, r.children("/blue"+dubboA.dir()))
+	})
+}
+
+// A tenant that is gone, and whose directories a client has deleted, is not
+// followed any more; and again when it comes back.
+func TestTargetThatGoes(t *testing.T) {
+	everyBackend(t, func(t *testing.T, b backend) {
+		r := newRig(t, b, options{spaces: []claims.Space{{Name: "t", Namespace: "{t}", Group: "g", Roots: []claims.Root{{Pattern: "/{t}/dubbo", Layouts: []translate.Layout{translate.NewDubbo("c1")}}}}}})
+		blue := rc.Service{Namespace: "blue", Group: "g", Name: dubboA.service().Name}
+		remove := func(paths ...string) {
+			for _, p := range paths {
+				require.NoError(t, r.do(0, func(x *znode.Tx) error { return x.Delete(p, -1) }), p)
+			}
+		}
+		for round := range 3 {
+			b.register(blue, dubboA.native())
+			r.mkdir("/blue/dubbo")
+			r.mkdir("/blue" + otherA.dir())
+			after(time.Second)
+			require.Equal(t, []string{dubboA.name()}, r.children("/blue"+dubboA.dir()), "round %d", round)
+			require.Equal(t, 1, r.binding.Stats().Subscribed)
+			require.ErrorIs(t, r.do(0, func(x *znode.Tx) error { return x.Delete("/blue/dubbo", -1) }), zkproto.NotEmpty)
+
+			// Hidden is not gone: the registry has it.
+			remove("/blue" + dubboA.path())
+			after(time.Second)
+			require.Equal(t, 1, r.binding.Stats().Subscribed)
+			b.deregister(blue, dubboA.native().Address())
+			after(time.Second)
+			remove("/blue"+dubboA.dir(), "/blue/dubbo/"+dubboA.iface, "/blue/dubbo")
+			after(time.Second)
+			require.Equal(t, 0, r.binding.Stats().Subscribed)
+			require.Empty(t, r.book.Targets())
+		}
+
+		// What comes meanwhile is seen when it is back.
+		b.register(blue, otherA.native())
+		after(time.Second)
+		require.Equal(t, 0, r.binding.Stats().Subscribed)
+		r.mkdir("/blue/dubbo")
+		after(time.Second)
+		require.Equal(t, []string{otherA.name()}, r.children("/blue"+otherA.dir()))
 	})
 }
 

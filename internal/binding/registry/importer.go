@@ -24,7 +24,7 @@ type importer struct {
 	left  func(registryclient.Snapshot) // is told the first list of each service
 
 	mu      sync.Mutex
-	targets []claims.Target // found and not followed yet
+	targets []turn // found or lost, in order, and not seen to yet
 
 	snapshots, imports, echoes, failures atomic.Uint64
 	subscribed                           atomic.Int64
@@ -34,11 +34,17 @@ func newImporter(cfg Config, g *gate, e *echo) *importer {
 	return &importer{cfg: cfg, gate: g, echo: e, log: cfg.Log, wake: make(chan struct{}, 1)}
 }
 
-// found notes a target that a root is bound to. It is called under the tree's
-// lock.
-func (m *importer) found(t claims.Target) {
+// turn is a target that some root is bound to now, or none any more.
+type turn struct {
+	target claims.Target
+	there  bool
+}
+
+// found notes that a root is bound to a target, or none is any more. It is called
+// under the tree's lock.
+func (m *importer) found(t claims.Target, there bool) {
 	m.mu.Lock()
-	m.targets = append(m.targets, t)
+	m.targets = append(m.targets, turn{t, there})
 	m.mu.Unlock()
 	select {
 	case m.wake <- struct{}{}:
@@ -46,7 +52,7 @@ func (m *importer) found(t claims.Target) {
 	}
 }
 
-func (m *importer) take() []claims.Target {
+func (m *importer) take() []turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.targets
@@ -64,11 +70,40 @@ func (m *importer) run(ctx context.Context) error {
 		return nil
 	}
 	list := m.take()
-	m.gate.start(list)
+	var first []claims.Target
+	for _, t := range list {
+		if t.there {
+			first = append(first, t.target)
+		}
+	}
+	m.gate.start(first)
+	following := make(map[claims.Target]*follower)
 	for {
 		for _, t := range list {
-			f := &follower{importer: m, target: t, services: make(map[string]*subscription)}
-			followers.Go(func() { f.run(ctx) })
+			f := following[t.target]
+			switch {
+			case t.there && (f == nil || f.told):
+				of, cancel := context.WithCancel(ctx)
+				next := &follower{importer: m, target: t.target, services: make(map[string]*subscription), cancel: cancel, ended: make(chan struct{})}
+				following[t.target] = next
+				followers.Go(func() {
+					defer close(next.ended)
+					defer cancel()
+					if f != nil {
+						<-f.ended
+					}
+					next.run(of)
+				})
+			case !t.there && f != nil && !f.told:
+				f.told = true
+				f.cancel()
+				m.gate.named(t.target, nil)
+			}
+		}
+		for t, f := range following {
+			if f.told && f.over() {
+				delete(following, t)
+			}
 		}
 		select {
 		case <-m.wake:
@@ -100,10 +135,23 @@ func (m *importer) pause(ctx context.Context, attempt int) bool {
 type follower struct {
 	*importer
 	target claims.Target
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when run has returned
+	told   bool          // owned by importer.run: to end
 
 	subscriptions sync.WaitGroup
 	judging       sync.Map                 // of *subscription: those whose last list is to be judged again
 	services      map[string]*subscription // owned by run: calls of WatchNames' fn are serial
+}
+
+// over tells whether run has returned.
+func (f *follower) over() bool {
+	select {
+	case <-f.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // subscription is one service that is followed.
