@@ -369,12 +369,11 @@ func (d *Discovery) fill(r *record, service string, metadata map[string]string, 
 	if d.family != familySpring {
 		return
 	}
-	if marked { // what FromZnode added
-		delete(p.metadata, keySource)
-		if r.sslPort != 0 {
-			delete(p.metadata, keySecure)
-		}
-	} else if p.metadata[keyStatus] == "" {
+	delete(p.metadata, keySource) // what FromZnode adds
+	if r.sslPort != 0 {
+		delete(p.metadata, keySecure)
+	}
+	if !marked && p.metadata[keyStatus] != statusUp { // natives are disabled by other means
 		p.metadata[keyStatus] = statusUp
 	}
 }
