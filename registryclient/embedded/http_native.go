@@ -67,6 +67,9 @@ func (h *handler) instance(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if p := h.reg.unsure(); p != nil {
+		return p
+	}
 	v, p := h.reg.viewOf(s)
 	if p != nil {
 		return p
@@ -84,6 +87,9 @@ func (h *handler) instances(w http.ResponseWriter, req *http.Request) error {
 	all, err := flag(req, "all")
 	if err != nil {
 		return err
+	}
+	if p := h.reg.unsure(); p != nil {
+		return p
 	}
 	v, p := h.reg.viewOf(serviceIn(req))
 	if p != nil {
@@ -106,6 +112,9 @@ func (h *handler) allServices(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (h *handler) services(w http.ResponseWriter, wanted func(groupKey) bool) error {
+	if p := h.reg.unsure(); p != nil {
+		return p
+	}
 	var views []*view
 	h.reg.mu.Lock()
 	for k, g := range h.reg.groups {

@@ -119,6 +119,9 @@ func (h *handler) watchService(w http.ResponseWriter, req *http.Request) error {
 	if p := h.reg.limits.checkService(key); p != nil {
 		return p
 	}
+	if p := h.reg.unsure(); p != nil {
+		return p
+	}
 	if p := h.reg.watchRoom(); p != nil {
 		return p
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -290,5 +292,38 @@ func TestShortLeaseAfterARestart(t *testing.T) {
 		require.Len(t, records(t, reg, "s"), 1)
 		time.Sleep(2 * time.Second)
 		require.Empty(t, records(t, reg, "s"))
+	})
+}
+
+// After damage the registry knows a part at most. It does not say so to applications as
+// if it were all; bridges, which know better, are told.
+func TestDamagedRegistryTellsNobodyAnEmptyList(t *testing.T) {
+	whole := []byte("zkbridge-registry 1 00000000\n{}")
+	synctest.Test(t, func(t *testing.T) {
+		reg := start(t, embedded.Config{Disk: &memory{file: whole}})
+		h := embedded.NewHandler(reg, embedded.HandlerConfig{})
+		ask := func(method, path, body string) (int, string) {
+			t.Helper()
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+			return w.Code, w.Body.String()
+		}
+		const group = "/v1/namespaces/public/groups/DEFAULT_GROUP"
+		code, _ := ask("PUT", group+"/services/s/instances/10.0.0.1:1", `{"ttl":"1m"}`)
+		require.Equal(t, 201, code, "who registers is welcome")
+		reads := []string{group + "/services/s/instances", group + "/services/s/instances/10.0.0.1:1", group + "/services", "/v1/services"}
+		for _, path := range append(reads, group+"/services/s/watch") {
+			code, text := ask("GET", path, "")
+			require.Equal(t, 503, code, path)
+			require.Contains(t, text, "keep the list that you have", path)
+		}
+		code, _ = ask("GET", "/v1/status", "")
+		require.Equal(t, 200, code)
+		time.Sleep(31 * time.Second)
+		for _, path := range reads {
+			code, text := ask("GET", path, "")
+			require.Equal(t, 200, code, path)
+			require.Regexp(t, `10\.0\.0\.1|"service":"s"`, text, path)
+		}
 	})
 }

@@ -50,6 +50,7 @@ type Registry struct {
 	epoch   string
 	born    time.Time
 	closed  chan struct{} // closed when Run ends
+	damaged bool          // what was there before the start could not be read
 	wake    chan struct{} // holds one token when a deadline moved closer
 	unsaved chan struct{} // holds one token when the snapshot is out of date
 
@@ -206,6 +207,19 @@ func (r *Registry) nowLocked() time.Duration {
 // settledLocked tells whether those who were there before a restart have had
 // the time to come back.
 func (r *Registry) settledLocked() bool { return r.nowLocked() >= r.settleAt }
+
+// unsure refuses to tell applications who there is while that would be a guess: after
+// a start without what was known before, until those who live have had the time to
+// come back. Who is told nothing keeps the list that it has.
+func (r *Registry) unsure() *Problem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.damaged || r.settledLocked() {
+		return nil
+	}
+	return problem(codeUnavailable, "keep the list that you have, and ask again", "the registry's data were damaged; it waits %v for registrations to come back",
+		(r.settleAt - r.nowLocked()).Round(time.Second))
+}
 
 // dueLocked queues fire after d and makes keepTime look.
 func (r *Registry) dueLocked(d time.Duration, fire func()) *deadline {

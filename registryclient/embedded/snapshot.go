@@ -205,6 +205,7 @@ func (r *Registry) load() error {
 			return fmt.Errorf("the registry's snapshot is damaged (%w) and cannot be moved away: %w", err, moveErr)
 		}
 		r.log.Error("the registry's snapshot is damaged and was set aside; starting with what has changed since, heart-beats and renewals bring everything back", "err", err, "file", where)
+		r.damaged = true
 		return r.openJournal(0)
 	}
 	r.mu.Lock()
