@@ -81,14 +81,18 @@ func (s style) writes(text, segment string) bool {
 // either case and unescaped characters are taken too. It is false for a broken
 // escape and for text that is not UTF-8.
 func unescape(segment string) (string, bool) {
-	if !strings.ContainsAny(segment, "%+") {
+	if strings.IndexByte(segment, '%') < 0 && strings.IndexByte(segment, '+') < 0 {
 		return segment, utf8.ValidString(segment)
 	}
-	b := make([]byte, 0, len(segment))
+	var b strings.Builder
+	b.Grow(len(segment))
+	done := 0 // of segment
 	for i := 0; i < len(segment); i++ {
-		switch c := segment[i]; c {
+		switch segment[i] {
 		case '+':
-			b = append(b, ' ')
+			b.WriteString(segment[done:i])
+			b.WriteByte(' ')
+			done = i + 1
 		case '%':
 			if i+2 >= len(segment) {
 				return "", false
@@ -97,13 +101,14 @@ func unescape(segment string) (string, bool) {
 			if hi > 15 || lo > 15 {
 				return "", false
 			}
-			b = append(b, hi<<4|lo)
+			b.WriteString(segment[done:i])
+			b.WriteByte(hi<<4 | lo)
 			i += 2
-		default:
-			b = append(b, c)
+			done = i + 1
 		}
 	}
-	return string(b), utf8.Valid(b)
+	b.WriteString(segment[done:])
+	return b.String(), utf8.ValidString(b.String())
 }
 
 // unhex gives the value of a hex digit, above 15 for anything else.
@@ -122,5 +127,5 @@ func unhex(c byte) byte {
 // overEncoded tells whether text, decoded once, still shows the trace of a tool
 // that encodes names which are encoded already: each of its rounds adds "25".
 func overEncoded(text string) bool {
-	return strings.Count(text, "%25") > 1 || strings.Contains(text, "%2525")
+	return strings.IndexByte(text, '%') >= 0 && (strings.Count(text, "%25") > 1 || strings.Contains(text, "%2525"))
 }

@@ -61,8 +61,8 @@ func parseURL(text string) (*providerURL, *Refusal) {
 // of their keys, each once, none of them a part of the URL or a marker. Such a
 // text is what ToZnode makes of it again.
 func (u *providerURL) regular(text string) bool {
-	if u.user != "" || u.path == "" {
-		return false
+	if u.user != "" || u.path == "" || strings.IndexByte(text, ';') >= 0 || strings.Contains(text, "%25") {
+		return false // without these every parameter fits into a URL
 	}
 	rest, ok := strings.CutPrefix(text, u.protocol)
 	if rest, ok = cut(rest, ok, "://"); ok && strings.IndexByte(u.host, ':') >= 0 {
@@ -84,7 +84,7 @@ func (u *providerURL) regular(text string) bool {
 		case MarkerKey, keyCategory, keyProtocol, keyPath:
 			return false
 		}
-		if p.key <= last || !fitsURL(p) {
+		if p.key <= last {
 			return false
 		}
 		rest, ok = cut(rest, ok, separator)
@@ -110,14 +110,21 @@ func parseQuery(query string) []param {
 		return nil
 	}
 	params := make([]param, 0, 1+strings.Count(query, "&")+strings.Count(query, ";"))
-	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
-		key, value, ok := strings.Cut(part, "=")
-		if !ok {
-			value = key
+	for start := 0; start <= len(query); {
+		end, equals := start, -1
+		for ; end < len(query) && query[end] != '&' && query[end] != ';'; end++ {
+			if query[end] == '=' && equals < 0 {
+				equals = end
+			}
+		}
+		key, value := query[start:end], query[start:end]
+		if equals >= 0 {
+			key, value = query[start:equals], query[equals+1:end]
 		}
 		if key != "" {
 			params = append(params, param{key, value})
 		}
+		start = end + 1
 	}
 	return params
 }

@@ -87,13 +87,22 @@ func parseRecord(data []byte) (record, *Refusal) {
 	r.payload.class, r.payload.id, r.payload.name = p.Class, deref(p.ID), deref(p.Name)
 	r.payload.metadata = make(map[string]string, len(p.Metadata)+4)
 	for k, raw := range p.Metadata {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
-			text = string(raw) // Dubbo 2.7 nests an object where 3.x writes its text
-		}
-		r.payload.metadata[k] = text
+		r.payload.metadata[k] = plainText(raw)
 	}
 	return r, nil
+}
+
+// plainText gives a JSON string's text, and anything else as it stands: Dubbo 2.7
+// nests an object where 3.x writes its text.
+func plainText(raw json.RawMessage) string {
+	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : n-1])
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
 }
 
 func deref[T any](p *T) (v T) {
