@@ -30,8 +30,9 @@ const (
 
 // limits are what the judge forgives: a dead session's address stays for as long as
 // docs/guard.md says, which is another timeout and two probes where others died
-// with it.
-var limits = observer.Limits{Late: time.Second, Linger: 3 * time.Second, Expiry: sessionTimeout + 6*time.Second}
+// with it. How soon a provider is in the other side's list is measured elsewhere, on
+// a machine that starts no servers meanwhile.
+var limits = observer.Limits{Late: 3 * time.Second, Linger: 3 * time.Second, Expiry: sessionTimeout + 6*time.Second}
 
 var services = []string{"com.example.KillsA", "com.example.KillsB", "com.example.KillsC"}
 
