@@ -65,7 +65,8 @@ func parseRegistryName(name string) (registeredName, bool) {
 // complete gives the key of an instance found under the name, from what its
 // metadata say, which may be less than the name or nothing. It is false if
 // they contradict each other: then native consumers pass the instance over, for
-// they ask by the name and filter by the metadata.
+// they ask by the name and filter by the metadata. White space in the name
+// contradicts: Dubbo reads it as nothing.
 func (n registeredName) complete(k serviceKey) (serviceKey, bool) {
 	if k.iface == "" {
 		// Nothing but the name: "___" is what Dubbo makes of "$", a real one is rarer.
@@ -76,15 +77,15 @@ func (n registeredName) complete(k serviceKey) (serviceKey, bool) {
 	}
 	if !n.legacy {
 		if k.version == "" {
-			k.version = n.parts[0]
+			k.version = orBlank(n.parts[0])
 		}
 		if k.group == "" {
-			k.group = n.parts[1]
+			k.group = orBlank(n.parts[1])
 		}
 		return k, mangle(k.version) == mangle(n.parts[0]) && mangle(k.group) == mangle(n.parts[1])
 	}
 	if k.version == "" && k.group == "" && len(n.parts) == 1 {
-		k.version = n.parts[0]
+		k.version = orBlank(n.parts[0])
 	}
 	var parts []string
 	for _, s := range []string{k.version, k.group} {
