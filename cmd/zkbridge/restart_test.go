@@ -133,7 +133,7 @@ func (p *place) ready() (bool, string) {
 
 func (p *place) awaitReady() {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool { ok, _ := p.ready(); return ok }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(p.t, func() bool { ok, _ := p.ready(); return ok }, 30*time.Second, 10*time.Millisecond)
 }
 
 type silent struct{}
@@ -253,9 +253,13 @@ func (p *place) heartbeats(ip string, ttl time.Duration) {
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for ctx.Err() == nil {
-			_, _ = p.api.Register(ctx, greeterService, ip, 20880, embedded.Registration{TTL: embedded.Duration(ttl), Metadata: map[string]string{"interface": greeter, "path": greeter, "protocol": "dubbo"}})
+			_, err := p.api.Register(ctx, greeterService, ip, 20880, embedded.Registration{TTL: embedded.Duration(ttl), Metadata: map[string]string{"interface": greeter, "path": greeter, "protocol": "dubbo"}})
+			pause := ttl / 3
+			if err != nil {
+				pause = 100 * time.Millisecond
+			}
 			select {
-			case <-time.After(ttl / 3):
+			case <-time.After(pause):
 			case <-ctx.Done():
 			}
 		}
@@ -269,6 +273,7 @@ func (p *place) heartbeats(ip string, ttl time.Duration) {
 func TestRestartWithoutAGap(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(map[bool]string{false: "registry in the bridge", true: "registry of its own"}[remote], func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t, remote)
 			p.startBridge()
 			p.awaitReady()
@@ -278,7 +283,7 @@ func TestRestartWithoutAGap(t *testing.T) {
 				createAll(t, conn, greeterNode(ip), zk.FlagEphemeral)
 				n.require(t, ip)
 			}
-			p.heartbeats("192.0.2.100", 3*time.Second)
+			p.heartbeats("192.0.2.100", 5*time.Second)
 			n.require(t, "192.0.2.100")
 			present := func() {
 				t.Helper()
@@ -318,8 +323,10 @@ func TestRestartWithoutAGap(t *testing.T) {
 				require.Eventually(t, gone, 5*time.Second, time.Millisecond)
 
 				r.what.end(r.sig) // within half a second of all that
+				began := time.Now()
 				r.what.start()
 				p.awaitReady()
+				t.Logf("ready %v after the start", time.Since(began).Round(time.Millisecond))
 				present()
 				time.Sleep(1500 * time.Millisecond) // anything that is withdrawn would be by now
 				present()
@@ -333,6 +340,7 @@ func TestRestartWithoutAGap(t *testing.T) {
 // TestLostDataDirectory: a bridge that begins anew under its old cluster id is let in
 // at once, and what it had published stays while its clients come back.
 func TestLostDataDirectory(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true, "--bridge.cluster", "c1")
 	p.startBridge()
 	p.awaitReady()
@@ -363,25 +371,29 @@ func TestLostDataDirectory(t *testing.T) {
 func TestStartWithoutTheRegistry(t *testing.T) {
 	for _, way := range []string{"wait", "serve"} {
 		t.Run(way, func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t, true, "--registry.startWithoutRegistry", way, "--registry.startWait", "1s")
 			p.ownRegistry.end(syscall.SIGKILL)
 			p.startBridge()
-			time.Sleep(3 * time.Second)
-			ok, why := p.ready()
 			switch way {
 			case "wait":
-				require.False(t, ok, "it has never had a picture of the registry")
-				require.Contains(t, why, "the registry is away")
+				away := func() bool {
+					ok, why := p.ready()
+					return !ok && strings.Contains(why, "the registry is away")
+				}
+				require.Eventually(t, away, 20*time.Second, 10*time.Millisecond)
+				time.Sleep(2 * time.Second) // longer than startWait
+				require.True(t, away(), "it has never had a picture of the registry")
 				_, err := p.handshake()
 				require.ErrorIs(t, err, io.EOF, "closed without a word, so that consumers keep what they have")
 			case "serve":
-				require.True(t, ok, why)
+				p.awaitReady()
 				_, err := p.handshake()
 				require.NoError(t, err)
 			}
 			p.ownRegistry.start()
 			p.awaitReady()
-			p.heartbeats("192.0.2.100", 3*time.Second)
+			p.heartbeats("192.0.2.100", 30*time.Second)
 			sees := func(want ...string) func() bool {
 				return func() bool {
 					names, _, err := p.connect().Children("/dubbo/" + greeter + "/providers")
@@ -397,7 +409,11 @@ func TestStartWithoutTheRegistry(t *testing.T) {
 				}
 			}
 			require.Eventually(t, sees("192.0.2.100"), 10*time.Second, 50*time.Millisecond)
-			time.Sleep(3 * time.Second) // imports are kept within two
+			require.Eventually(t, func() bool { // it is kept
+				pages, _ := filepath.Glob(filepath.Join(p.data, "imports", "*.json"))
+				_, err := os.Stat(filepath.Join(p.data, "imports", "complete"))
+				return len(pages) == 1 && err == nil
+			}, 20*time.Second, 50*time.Millisecond)
 
 			// Both away, and the bridge alone comes back: it shows what it knew.
 			p.ownRegistry.end(syscall.SIGKILL)
@@ -431,6 +447,7 @@ func (p *place) handshake() ([]byte, error) {
 
 // TestSecondProcessOnTheSameData: it is refused with a sentence, and the first goes on.
 func TestSecondProcessOnTheSameData(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, true)
 	p.startBridge()
 	p.awaitReady()
