@@ -32,7 +32,7 @@ const (
 const (
 	startLimit = 30 * time.Second // for a registration to be everywhere, with as many JVMs starting
 	healLimit  = 10 * time.Second // from the healing until all lists are equal
-	viewLimit  = 10 * time.Second // and from then on for Dubbo, which may wait before it believes a list
+	viewLimit  = 20 * time.Second // and from then on for Dubbo, which may wait before it believes a list
 	goneLimit  = 15 * time.Second // after the hold time-out, for the addresses to go service by service
 	afterwards = 5 * time.Second  // for which all stays as it is
 	lastStays  = 12 * time.Second // for which the last address of a service is seen to stay: longer than the guard's window

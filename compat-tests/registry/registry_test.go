@@ -45,14 +45,15 @@ const (
 	comeBack = 14 * time.Second
 	// emptyFor is for how long the registry that came back knows of nobody.
 	emptyFor = 2 * time.Second
-	// truthLimit is how long all lists may take to be whole again.
-	truthLimit = 10 * time.Second
+	// truthLimit is how long the bridge's list may take to be whole again.
+	truthLimit = 5 * time.Second
 	// deadLimit is how long the bridge may show a dead provider of which its
 	// registry does not say that it is gone: until the next probe five seconds
 	// later, a second to the one after it, a second for each to be answered.
 	deadLimit = 8 * time.Second
-	// believeLimit is how long Dubbo may take to believe a list.
-	believeLimit = 10 * time.Second
+	// believeLimit is how long Dubbo may take to believe a list: it waits for five
+	// seconds before one that follows others closely, and sometimes twice.
+	believeLimit = 20 * time.Second
 )
 
 // instance is a registry-native application that serves nobody: its port answers,
@@ -139,21 +140,22 @@ type play struct {
 // cap is the shortest list that the cap allows of the whole one.
 func (p *play) cap() int { return (len(p.whole) + 1) / 2 }
 
-// awaitWhole waits until every list is whole, and returns how long that took.
+// awaitWhole waits until every list is whole, the bridge's within limit, and
+// returns how long that took.
 func (p *play) awaitWhole(limit time.Duration) time.Duration {
 	p.Helper()
 	began := time.Now()
 	slices.Sort(p.whole)
-	for _, c := range p.consumers {
-		if _, err := c.AwaitList(p.Context(), time.Until(began.Add(limit)), p.whole...); err != nil {
-			p.Fatal(err)
-		}
-	}
 	for shown := p.shown().Last(); !slices.Equal(shown, p.whole); shown = p.shown().Last() {
 		if time.Since(began) > limit {
 			p.Fatalf("the bridge shows %v after %v, want %v", shown, limit, p.whole)
 		}
 		time.Sleep(20 * time.Millisecond) // between two looks
+	}
+	for _, c := range p.consumers {
+		if _, err := c.AwaitList(p.Context(), time.Until(began.Add(limit+believeLimit)), p.whole...); err != nil {
+			p.Fatal(err)
+		}
 	}
 	return time.Since(began)
 }
@@ -290,7 +292,7 @@ func TestRegistry(t *testing.T) {
 		if err := process.StartRegistry(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l.awaitStream(t, truthLimit)
+		l.awaitStream(t, 2*truthLimit)
 		time.Sleep(emptyFor) // it has nothing, and says that this is all
 		silent.Store(false)
 		gone()
