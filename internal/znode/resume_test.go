@@ -344,7 +344,7 @@ func TestSnapshotWhileWriting(t *testing.T) {
 	for w := range 3 {
 		writers.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(w), 1))
-			for i := range 30000 {
+			for i := 0; i < 30000 || store.Stats().Snapshots < 2 && i < 3_000_000; i++ { // until there were some, however slow the machine
 				dir := fmt.Sprintf("/d%d", random.IntN(2000))
 				tree.Update(client, func(x *znode.Tx) error {
 					var err error
