@@ -32,7 +32,7 @@ func Among(layouts []Layout, rel string, data []byte) (Layout, Place) {
 	)
 	for _, l := range layouts {
 		p := l.Classify(rel)
-		r := 0
+		var r int
 		switch p.Kind {
 		case KindElsewhere:
 			if best == nil {

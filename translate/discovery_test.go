@@ -107,7 +107,7 @@ func TestInstanceOfDubbo27(t *testing.T) {
 	e, err := translate.NewDubboApp("a7").FromZnode("old/10.0.0.1:20880", []byte(data))
 	require.NoError(t, err)
 	require.False(t, e.Exact)
-	require.Equal(t, `{"dubbo":{"port":"20880"}}`, e.Instance.Metadata["dubbo.metadata-service.url-params"])
+	require.JSONEq(t, `{"dubbo":{"port":"20880"}}`, e.Instance.Metadata["dubbo.metadata-service.url-params"])
 }
 
 func spring(port, ssl, status string) string {

@@ -38,7 +38,8 @@ func TestDocuments(t *testing.T) {
 		{"decimal version", "metadata/com.acme.Foo/20240101/provider/order", `{"parameters":{"version":"20240101"}}`, translate.FormDefinition, translate.StoreKey{"dubbo", "com.acme.Foo:20240101::provider:order"}},
 		{
 			"service URL of 2.7", "metadata/com.acme.Foo/1.0/provider/dubbo/revision2.3", "dubbo%3A%2F%2F10.0.0.1%3A1%2Fcom.acme.Foo%3Fversion%3D1.0",
-			translate.FormServiceURL, translate.StoreKey{"dubbo", "com.acme.Foo:1.0::provider:dubbo:revision2.3"},
+			translate.FormServiceURL,
+			translate.StoreKey{"dubbo", "com.acme.Foo:1.0::provider:dubbo:revision2.3"},
 		},
 	}
 	for _, tt := range tests {

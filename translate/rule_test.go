@@ -18,12 +18,14 @@ func TestRules(t *testing.T) {
 	}{
 		{
 			"weight of one provider", "configurators", "override://10.0.0.1:20880/com.acme.Foo?category=configurators&dynamic=false&enabled=true&group=g&version=1.0&weight=200",
-			true, true, map[string]string{"weight": "200"},
+			true, true,
+			map[string]string{"weight": "200"},
 		},
 		// P29: natives do not read this.
 		{
 			"P29: a provider switched off", "configurators", "override://10.0.0.1/com.acme.Foo?category=configurators&disabled=true&dynamic=false&group=g&version=1.0",
-			true, true, map[string]string{"disabled": "true"},
+			true, true,
+			map[string]string{"disabled": "true"},
 		},
 		{"every host", "configurators", "override://0.0.0.0/com.acme.Foo?category=configurators&dynamic=false&group=*&timeout=5&version=*", true, true, map[string]string{"timeout": "5"}},
 		{"another port", "configurators", "override://10.0.0.1:1/com.acme.Foo?group=g&version=1.0&weight=2", true, false, nil},

@@ -4,6 +4,7 @@ package kills
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -198,7 +199,7 @@ func (p *play) write(ctx context.Context) {
 	for n := int64(1); ctx.Err() == nil; {
 		text := []byte(strconv.FormatInt(n, 10))
 		_, err := conn.Set("/document", text, -1)
-		if err == zk.ErrNoNode {
+		if errors.Is(err, zk.ErrNoNode) {
 			_, err = conn.Create("/document", text, 0, zk.WorldACL(zk.PermAll))
 		}
 		if err == nil {
