@@ -148,7 +148,7 @@ type verdict struct {
 // settle is how long the registry's word waits where the rest of the registry
 // decides what it means: of the last address of a service, and of what another
 // bridge published.
-const settle = 2 * time.Second
+const settle = time.Second
 
 // judge says what becomes of an instance that the registry lists no more, of a
 // service with size of them. That it goes without evidence is noted.
