@@ -36,6 +36,7 @@ type Client struct {
 	published map[rc.Service]*record       // what is to be there, and the generations of what was
 	followed  map[rc.Service]*subscription // services that somebody follows
 	groups    map[group]*nameList          // groups that somebody follows
+	documents *documents                   // nil until somebody asks for one
 	noBatch   bool                         // the server takes one instance a list only (2.1)
 }
 
@@ -81,6 +82,9 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	c.spawn(func(ctx context.Context) { c.tokens.keep(ctx, c.servers) })
 	c.spawn(c.verify)
+	if c.documents != nil {
+		c.spawn(c.documents.run)
+	}
 	c.mu.Unlock()
 	close(c.started)
 

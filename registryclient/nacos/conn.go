@@ -113,6 +113,13 @@ func (k *conn) adopt(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.session, k.ready, k.reason = s, false, "what was published is being published again"
+	k.unsettleLocked()
+}
+
+// unsettleLocked says that the server that is asked from now on may know less
+// than the one before.
+func (k *conn) unsettleLocked() {
+	c := k.c
 	until := time.Now().Add(c.cfg.Settle)
 	for _, f := range k.subs {
 		f.unsettleLocked(until)
@@ -179,6 +186,9 @@ func (k *conn) move(ctx context.Context, to string) *session {
 		}
 		c.counters.connects.Add(1)
 		c.log.Info("moving to another Nacos server, as asked", "connection", k.index, "server", target.grpc)
+		c.mu.Lock()
+		k.unsettleLocked()
+		c.mu.Unlock()
 		k.redo(ctx, s)
 		k.at++
 		return s
