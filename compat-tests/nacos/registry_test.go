@@ -6,6 +6,7 @@ package nacos_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -184,7 +185,8 @@ func (c *renamed) out(s rc.Service) rc.Service {
 }
 
 func (c *renamed) err(err error) error {
-	if e, ok := err.(*rc.Error); ok {
+	var e *rc.Error
+	if errors.As(err, &e) {
 		e.Service = c.out(e.Service)
 	}
 	return err

@@ -309,7 +309,7 @@ func (c *Client) seen(ctx context.Context, s *session, k configKey, done func(co
 			return nil
 		}
 		if time.Now().After(limit) {
-			return fmt.Errorf("Nacos has answered that it was stored, and does not show it after %v", documentDelay)
+			return fmt.Errorf("the server has answered that it was stored, and does not show it after %v", documentDelay)
 		}
 		pause(ctx, 15*time.Millisecond)
 		if ctx.Err() != nil {

@@ -141,9 +141,9 @@ func TestPool(t *testing.T) {
 	require.Empty(t, a.Holdings())
 
 	// What has become free is used again.
-	before = c.Stats().ConnectionsWant
+	want := c.Stats().ConnectionsWant
 	publish(t, c, long, list...)
-	require.Equal(t, before, c.Stats().ConnectionsWant)
+	require.Equal(t, want, c.Stats().ConnectionsWant)
 	require.Len(t, a.Instances(at(long)), 35)
 }
 

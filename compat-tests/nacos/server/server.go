@@ -194,7 +194,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		case <-s.process.Done():
 			return s.process.Ended()
 		case <-ctx.Done():
-			return fmt.Errorf("Nacos at %s was not ready in time, log %s:\n%s", s.Addr(), s.Log(), control.Tail(s.Log(), 20))
+			return fmt.Errorf("the Nacos at %s was not ready in time, log %s:\n%s", s.Addr(), s.Log(), control.Tail(s.Log(), 20))
 		}
 	}
 }

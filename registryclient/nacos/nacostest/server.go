@@ -143,14 +143,14 @@ func (s *Server) forgetLocked() {
 func (s *Server) choosePorts(t testing.TB) {
 	t.Helper()
 	for range 100 {
-		a, err := net.Listen("tcp", "127.0.0.1:0")
+		a, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		port := a.Addr().(*net.TCPAddr).Port
 		s.httpAt = a.Addr().String()
 		s.grpcAt = net.JoinHostPort("127.0.0.1", strconv.Itoa(port+1000))
-		b, err := net.Listen("tcp", s.grpcAt)
+		b, err := new(net.ListenConfig).Listen(t.Context(), "tcp", s.grpcAt)
 		a.Close()
 		if err == nil {
 			b.Close()
@@ -173,7 +173,7 @@ func (s *Server) Start(t testing.TB) {
 	listen := func(at string) net.Listener {
 		deadline := time.Now().Add(5 * time.Second)
 		for {
-			ln, err := net.Listen("tcp", at)
+			ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", at)
 			if err == nil {
 				return ln
 			}

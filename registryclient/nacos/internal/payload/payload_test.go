@@ -18,11 +18,13 @@ func TestPayload(t *testing.T) {
 	}{
 		{"empty", payload.Payload{}, "12021a00" + "1a021200"},
 		{
-			"type and body", payload.Payload{Type: "HealthCheckRequest", Body: []byte(`{}`)},
+			"type and body",
+			payload.Payload{Type: "HealthCheckRequest", Body: []byte(`{}`)},
 			"12141a12" + hex.EncodeToString([]byte("HealthCheckRequest")) + "1a0412027b7d",
 		},
 		{
-			"headers are sorted", payload.Payload{Type: "A", Headers: map[string]string{"b": "2", "a": "1"}, ClientIP: "::1", Body: []byte(`{}`)},
+			"headers are sorted",
+			payload.Payload{Type: "A", Headers: map[string]string{"b": "2", "a": "1"}, ClientIP: "::1", Body: []byte(`{}`)},
 			"12181a0141" + "3a060a0161120131" + "3a060a0162120132" + "42033a3a31" + "1a0412027b7d",
 		},
 	} {
