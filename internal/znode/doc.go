@@ -1,6 +1,6 @@
 // Package znode is the tree: nodes with exact ZooKeeper semantics, the clock
-// that gives out zxids, watches, ACL evaluation and the file that keeps what is
-// persistent.
+// that gives out zxids, watches, ACL evaluation, and the log that keeps all but what
+// imports made.
 //
 // A Tree has one lock. Everything that changes it is one transaction
 // (Tree.Update), which takes one zxid whether it succeeds or not. Reads share

@@ -55,8 +55,10 @@ type StoreConfig struct {
 // hundred lines (segments, indexes to read from the middle) is not needed here,
 // and what is needed (a frame that knows what was synced before it, a write that
 // does not wait for a sync under way, going on while the disk is full) is not in
-// them; tidwall/wal, etcd's wal and hashicorp's raft-wal end or refuse
-// everything after an error.
+// them: tidwall/wal, etcd's wal and hashicorp's raft-wal sync under the lock that
+// writing needs, and after a write that failed what they have in memory and what is
+// in the file no longer agree; tidwall/wal has no checksums besides, and does not
+// open a torn tail.
 type Store struct {
 	// set when it is opened
 	dir         string

@@ -272,14 +272,29 @@ func md5Of(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// query reads a configuration.
+// busyFor is how long a server may say that a configuration is being changed.
+const busyFor = 5 * time.Second
+
+// query reads a configuration. While the server is changing it, it does not say
+// what it is (ConfigQueryResponse.CONFIG_QUERY_CONFLICT): it is asked again.
 func (c *Client) query(ctx context.Context, s *session, k configKey) (content string, found bool, err error) {
-	a, err := s.call(ctx, "ConfigQueryRequest", k.fields())
-	var no *refusal
-	if errors.As(err, &no) && no.in == "ConfigQueryResponse" && no.is(codeNotFound) {
-		return "", false, nil
+	for until := time.Now().Add(busyFor); ; {
+		a, err := s.call(ctx, "ConfigQueryRequest", k.fields())
+		var no *refusal
+		if !errors.As(err, &no) || no.in != "ConfigQueryResponse" {
+			return a.Content, err == nil, err
+		}
+		switch {
+		case no.is(codeNotFound):
+			return "", false, nil
+		case !no.is(codeConflict) || time.Now().After(until):
+			return "", false, err
+		}
+		pause(ctx, 15*time.Millisecond)
+		if ctx.Err() != nil {
+			return "", false, ctx.Err()
+		}
 	}
-	return a.Content, err == nil, err
 }
 
 // errCompare is answered when a configuration is not what it was expected to be.

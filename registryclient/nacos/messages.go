@@ -206,6 +206,7 @@ const (
 	codeForbidden      = 403
 	codeUnauthorized   = 401
 	codeNotFound       = 300 // of ConfigQueryResponse
+	codeConflict       = 400 // of ConfigQueryResponse: the configuration is being changed
 )
 
 // refusal is an answer that says no.
