@@ -39,10 +39,7 @@ func printCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cfg.Registry.Token != "" {
-				cfg.Registry.Token = "(set)"
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), config.YAML(cfg, false))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), config.YAML(cfg.WithoutSecrets(), false))
 			return err
 		},
 	}

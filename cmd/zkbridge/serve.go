@@ -16,7 +16,7 @@ func serveCommand() *cobra.Command {
 them one by one and leave the sessions to their clients.
 
 Without a configuration file it serves ZooKeeper clients on 127.0.0.1:2181, runs
-the registry in its own process with its HTTP API on 127.0.0.1:8849, answers the
+the registry inside this process with its HTTP API on 127.0.0.1:8849, answers the
 operator on 127.0.0.1:8180, and keeps its data in ./data.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,7 +27,7 @@ operator on 127.0.0.1:8180, and keeps its data in ./data.`,
 			return bridge.Serve(cmd.Context(), cfg, cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration file (YAML); `zkbridge config sample` prints one")
+	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration `file` (YAML); zkbridge config sample prints one")
 	config.AddFlags(cmd.Flags())
 	return cmd
 }

@@ -137,8 +137,12 @@ func AddFlags(flags *pflag.FlagSet) {
 			flags.Bool(k.name, d, doc)
 		case time.Duration:
 			flags.Duration(k.name, d, doc)
+		case float64:
+			flags.Float64(k.name, d, doc)
 		case []string:
 			flags.StringSlice(k.name, d, doc)
+		default:
+			panic("config: a key of this type has no flag: " + k.name)
 		}
 	}
 }
